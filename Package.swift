@@ -1,0 +1,56 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every module: Swift 6, warnings are errors, imports say who sees them.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+// Modules that decide and never touch memory or the system: an unsafe construct does not compile there.
+let pure: [SwiftSetting] = strict + [.strictMemorySafety()]
+
+// `JSON` and `JSONRPC` hand out views that cannot outlive the bytes they look at.
+let lifetimes: [SwiftSetting] = [.enableExperimentalFeature("Lifetimes")]
+
+let cStrict: [CSetting] = [.unsafeFlags(["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"])]
+
+// The command line must start as fast as a C program does: one static file, nothing unused in it.
+let staticExecutable: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-static-executable", "-Xlinker", "--gc-sections", "-Xlinker", "-s"], .when(configuration: .release))
+]
+
+// A daemon stays: what it never uses should not be mapped either.
+let smallExecutable: [LinkerSetting] = [
+    .unsafeFlags(["-Xlinker", "--gc-sections", "-Xlinker", "-s"], .when(configuration: .release))
+]
+
+let package = Package(
+    name: "chatauth",
+    products: [
+    ],
+    targets: [
+        .target(name: "CLinux", cSettings: cStrict),
+
+        // Layer 0: foundations.
+        .target(name: "Secrets", dependencies: ["CLinux"], swiftSettings: strict),
+
+        // Tests.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"], swiftSettings: strict),
+    ]
+)
+
+// Nothing here uses tasks or regular expressions: their libraries, and what they bring along, stay out of the programs.
+for target in package.targets where target.swiftSettings != nil && target.type != .test {
+    guard target.path?.hasPrefix("Tests/") != true else { continue }
+    target.swiftSettings?.append(
+        .unsafeFlags([
+            "-Xfrontend", "-disable-implicit-concurrency-module-import", "-Xfrontend",
+            "-disable-implicit-string-processing-module-import",
+        ]))
+}
