@@ -38,6 +38,8 @@ let package = Package(
 
         // Layer 0: foundations.
         .target(name: "Secrets", dependencies: ["CLinux"], swiftSettings: strict),
+        .target(name: "JSON", dependencies: ["Secrets"], swiftSettings: strict + lifetimes),
+        .target(name: "JSONRPC", dependencies: ["JSON", "Secrets"], swiftSettings: pure + lifetimes),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
