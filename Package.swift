@@ -39,10 +39,17 @@ let package = Package(
         // Layer 0: foundations.
         .target(name: "Secrets", dependencies: ["CLinux"], swiftSettings: strict),
         .target(name: "JSON", dependencies: ["Secrets"], swiftSettings: strict + lifetimes),
+        .target(name: "Log", swiftSettings: pure),
+
+        // Layer 1: what is true, without I/O.
+        .target(name: "CredentialCore", dependencies: ["JSON", "Secrets"], swiftSettings: pure),
         .target(name: "JSONRPC", dependencies: ["JSON", "Secrets"], swiftSettings: pure + lifetimes),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "CredentialCoreTests", dependencies: ["CredentialCore", "JSON", "Secrets", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"], swiftSettings: strict),
     ]
 )

@@ -1,0 +1,78 @@
+/// References to secrets, and texts that must have a shape.
+extension AccountReader {
+    func reference(_ key: String, _ table: inout DefinitionTable) -> SecretReference? {
+        guard let entry = table.entry(key) else { return nil }
+        if case .string = entry.node.value {
+            table.fault(entry, .literalSecret)
+            return nil
+        }
+        guard case .table = entry.node.value,
+            var inner = DefinitionTable(entry.node, path: entry.path, faults: table.faults)
+        else {
+            table.fault(entry, expected: .reference)
+            return nil
+        }
+        return reference(&inner)
+    }
+
+    func reference(_ table: inout DefinitionTable) -> SecretReference? {
+        let file = table.entry("file")
+        let credential = table.entry("credential")
+        let secret = table.entry("secret")
+        if let secret { table.fault(secret, .notAvailable) }
+        table.finish()
+        if secret != nil { return nil }
+        guard (file == nil) != (credential == nil) else {
+            table.faults.add(table.path, table.position, .notOneReference)
+            return nil
+        }
+        guard writer != .rpc else {
+            table.faults.add(table.path, table.position, .notOverRPC)
+            return nil
+        }
+        if let file { return path(file, table).map { .file(path: $0) } }
+        return credential.flatMap { credentialName($0, table) }.map { .credential(name: $0) }
+    }
+
+    func path(_ entry: DefinitionTable.Entry, _ table: DefinitionTable) -> String? {
+        guard let text = table.string(entry) else { return nil }
+        guard TextRules.isAbsolutePath(text) else {
+            table.fault(entry, text.utf8.first == UInt8(ascii: "/") ? .malformedText : .relativePath)
+            return nil
+        }
+        return text
+    }
+
+    func credentialName(_ entry: DefinitionTable.Entry, _ table: DefinitionTable) -> String? {
+        guard let text = table.string(entry) else { return nil }
+        guard TextRules.isCredentialName(text) else {
+            table.fault(entry, .credentialName)
+            return nil
+        }
+        return text
+    }
+
+    func text(
+        _ key: String, _ table: inout DefinitionTable, isValid: (String) -> Bool
+    ) -> String? {
+        guard let entry = table.entry(key), let text = table.string(entry) else { return nil }
+        if isValid(text) { return text }
+        table.fault(entry, .malformedText)
+        return nil
+    }
+
+    // Strict, since a person wrote it: seconds or a date, never milliseconds.
+    func moment(_ key: String, _ table: inout DefinitionTable) -> WallTime? {
+        guard let entry = table.entry(key) else { return nil }
+        switch entry.node.value {
+        case .moment(let moment): return moment
+        case .integer(let seconds) where (0...253_402_300_799).contains(seconds):
+            return WallTime(seconds: seconds)
+        case .string(let text):
+            if let moment = RFC3339.parse(text) { return moment }
+        default: break
+        }
+        table.fault(entry, .moment)
+        return nil
+    }
+}

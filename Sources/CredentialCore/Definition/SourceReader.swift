@@ -1,0 +1,131 @@
+/// Sources, as descriptions have them.
+extension AccountReader {
+    private static let kinds = ["static", "file", "http"]
+    private static let laterKinds = ["rpc", "exec", "oauth", "jwt"]
+
+    func readSource(_ table: DefinitionTable) -> SourceDefinition? {
+        var table = table
+        guard let entry = table.required("kind"), let kind = table.string(entry) else { return nil }
+        let source: SourceDefinition?
+        switch kind {
+        case "static", "file":
+            guard writer != .rpc else {
+                table.fault(entry, .notOverRPC)
+                return nil
+            }
+            source = kind == "static" ? staticSource(&table) : fileSource(&table)
+        case "http": source = httpSource(&table)
+        default:
+            table.fault(entry, Self.laterKinds.contains(kind) ? .notAvailable : .notOneOf(Self.kinds))
+            return nil
+        }
+        table.finish()
+        return source
+    }
+
+    private func staticSource(_ table: inout DefinitionTable) -> SourceDefinition {
+        let idToken = reference("id_token", &table)
+        let accessToken = reference("access_token", &table)
+        if !table.members.contains(where: { ["id_token", "access_token"].contains($0.key) }) {
+            table.faults.add(table.path, table.position, .withoutToken)
+        }
+        let issuer = text("issuer", &table) { text in
+            (1...2048).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+        }
+        return .static(
+            StaticSource(
+                idToken: idToken, accessToken: accessToken, issuer: issuer,
+                expiresAt: moment("expires_at", &table)))
+    }
+
+    private func fileSource(_ table: inout DefinitionTable) -> SourceDefinition? {
+        enum Format: String, CaseIterable { case token, json }
+        let path = table.entry("path")
+        let credential = table.entry("credential")
+        var file: SecretReference?
+        if let path, credential == nil {
+            file = self.path(path, table).map { .file(path: $0) }
+        } else if let credential, path == nil {
+            file = credentialName(credential, table).map { .credential(name: $0) }
+        } else if path == nil {
+            table.faults.add(table.path(of: "path"), table.position, .missing)
+        } else {
+            table.faults.add(table.path, table.position, .notOneReference)
+        }
+        let hasFields = table.entry("fields") != nil
+        let fields = readFields(&table)
+        let format = table.choice("format", Format.self)
+        if hasFields, format != .json { table.refuse("fields", .fieldsWithoutJSON) }
+        guard let file else { return nil }
+        return .file(
+            FileSource(file: file, format: format == .json ? .json(fields ?? .usual) : .token))
+    }
+
+    private func httpSource(_ table: inout DefinitionTable) -> SourceDefinition? {
+        let url = readURL(&table)
+        let method = table.choice("method", HTTPSource.Method.self) ?? .post
+        let headers = table.table("headers").map(readHeaders) ?? []
+        let body = table.entry("body")
+        let bodyText = body.flatMap(table.string)
+        if let body, let bodyText {
+            if method == .get { table.fault(body, .bodyWithGet) }
+            if bodyText.utf8.count > 65_536 { table.fault(body, .malformedText) }
+            if !TextRules.hasOnlyKnownPlaceholders(bodyText) { table.fault(body, .placeholder) }
+        }
+        let contentType = text("content_type", &table) { !$0.isEmpty && TextRules.isHeaderValue($0) }
+        let caFile = table.entry("ca_file").flatMap { path($0, table) }
+        let proxy = table.entry("proxy")
+        let proxyText = proxy.flatMap(table.string)
+        if let proxy, let proxyText, !TextRules.isProxy(proxyText) { table.fault(proxy, .proxy) }
+        let timeout = table.seconds("timeout", in: 1...60)
+        let fields = readFields(&table)
+        guard let url else { return nil }
+        return .http(
+            HTTPSource(
+                url: url, method: method, headers: headers, bodyTemplate: bodyText,
+                contentType: contentType ?? "application/json", fields: fields, caFile: caFile,
+                proxy: proxyText, timeout: timeout ?? .seconds(8)))
+    }
+
+    private func readURL(_ table: inout DefinitionTable) -> HTTPURL? {
+        guard let entry = table.required("url"), let text = table.string(entry) else { return nil }
+        do throws(HTTPURL.Failure) {
+            return try HTTPURL(text)
+        } catch {
+            table.fault(entry, .url(error))
+            return nil
+        }
+    }
+
+    // MARK: Fields
+
+    private func readFields(_ table: inout DefinitionTable) -> FieldMap? {
+        guard var inner = table.table("fields") else { return nil }
+        var map = FieldMap()
+        map.token = field("token", &inner)
+        map.idToken = field("id_token", &inner)
+        map.accessToken = field("access_token", &inner)
+        map.issuer = field("issuer", &inner)
+        map.expiresAt = field("expires_at", &inner)
+        map.expiresIn = field("expires_in", &inner)
+        inner.finish()
+        if !inner.members.contains(where: { ["token", "id_token", "access_token"].contains($0.key) }) {
+            inner.faults.add(inner.path, inner.position, .fieldsWithoutToken)
+        }
+        return map
+    }
+
+    private func field(_ key: String, _ table: inout DefinitionTable) -> String? {
+        guard let entry = table.entry(key), let text = table.string(entry) else { return nil }
+        if TextRules.isMemberPath(text) { return text }
+        table.fault(entry, .memberName)
+        return nil
+    }
+}
+
+extension FieldMap {
+    /// Members that bear our own names: what a JSON file has that says nothing else.
+    package static let usual = FieldMap(
+        token: "token", idToken: "id_token", accessToken: "access_token", issuer: "issuer",
+        expiresAt: "expires_at", expiresIn: "expires_in")
+}

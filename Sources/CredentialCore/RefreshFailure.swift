@@ -1,0 +1,54 @@
+/// Why a refresh gave nothing: classified once, where the answer is read.
+package struct RefreshFailure: Error, Equatable, Sendable {
+    /// What went wrong, as far as back-off and callers care.
+    package let kind: Kind
+    /// The status of the answer, where there was one.
+    package let httpStatus: Int?
+    /// An error code of the platform: only of characters that are safe to print, at most 64.
+    package let providerCode: String?
+    /// What the answer's `Retry-After` asked for.
+    package let retryAfter: Milliseconds?
+    /// What exactly went wrong below, where that is known.
+    package let cause: Cause?
+
+    /// A failure of a port, kept so that people can be told which one.
+    package enum Cause: Equatable, Sendable {
+        case fetch(FetchFailure)
+        case file(FileFailure)
+    }
+
+    /// The ways in which a refresh can fail.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// No connection: name, route, refusal, reset.
+        case unreachable
+        case timeout
+        case tls
+        /// An answer that is no credential: 5xx, a page, a redirect, too large.
+        case upstreamError
+        /// The backend said no: 401 or 403.
+        case rejected
+        /// A well-formed answer without a token (R9).
+        case empty
+        /// An answer that cannot be read, or tokens that no header can carry.
+        case malformed
+        case tooLarge
+        /// The token that was just rejected, or one that had expired when it came.
+        case stale
+        /// The worker, the file or the reference is not there.
+        case sourceUnavailable
+        /// Too many requests are out to this origin already, or it has been failing.
+        case overloaded
+    }
+
+    /// Takes what is known of it.
+    package init(
+        _ kind: Kind, httpStatus: Int? = nil, providerCode: String? = nil, retryAfter: Milliseconds? = nil,
+        cause: Cause? = nil
+    ) {
+        self.kind = kind
+        self.httpStatus = httpStatus
+        self.providerCode = providerCode
+        self.retryAfter = retryAfter
+        self.cause = cause
+    }
+}

@@ -1,0 +1,226 @@
+/// The life of one account's credential: events in, effects out, nothing else.
+///
+/// Difficulty: late answers. A refresh may come back after a save, a sign-out, a stop or another refresh, and a disk may
+/// answer after all of them. So a refresh carries a ticket and a change to the store its generation, and one that is not
+/// the awaited one changes nothing. Invariants: at most one refresh is out, and none while a change is on its way to the
+/// disk; every waiter is answered exactly once; a credential is replaced wholesale; its generation only grows, and a number
+/// is never given to two changes.
+package struct CredentialSession: Sendable {
+    /// What the account is, as far as this machine needs to know.
+    package struct Traits: Equatable, Sendable {
+        /// Whether there is anything that fresh credentials come from.
+        package var hasSource: Bool
+        /// Where credentials of the account may be sent.
+        package var destination: Destination
+        /// Which boot this is.
+        package var bootID: BootID
+        /// How long one refresh may take in all, waiting for its turn included.
+        package var refreshDeadline: Milliseconds
+
+        /// Takes the parts.
+        package init(
+            hasSource: Bool, destination: Destination, bootID: BootID,
+            refreshDeadline: Milliseconds = .seconds(15)
+        ) {
+            self.hasSource = hasSource
+            self.destination = destination
+            self.bootID = bootID
+            self.refreshDeadline = refreshDeadline
+        }
+    }
+
+    /// Whether it works at all.
+    package enum Standing: Equatable, Sendable {
+        case active, stopped, sealed
+    }
+
+    /// Why a credential that has not expired is not handed out as it is.
+    enum Distrust: Equatable, Sendable {
+        /// A platform refused it, and a refresh because of that is out or about to begin.
+        case rejected
+        /// The wall clock was earlier than `until`, which is in the store: what it says of expiry means nothing till then.
+        case clock(until: WallTime)
+    }
+
+    struct Flight: Sendable {
+        let ticket: RefreshTicket
+        let reason: RefreshReason
+        let deadline: BootTime
+    }
+
+    /// What the account is.
+    package internal(set) var traits: Traits
+    /// Whether it works at all.
+    package internal(set) var standing: Standing
+    /// The credential, usable or not; nil: none.
+    package internal(set) var held: HeldCredential?
+    /// When what is held is due, and when it ends.
+    package internal(set) var schedule: Schedule?
+    /// Of the newest credential, deletions counted.
+    package internal(set) var generation = Generation.none
+    /// What failed since the last success.
+    package internal(set) var failures = FailureRecord()
+    /// Why the account was given up on; nil: it was not.
+    package internal(set) var signIn: SignInReason?
+
+    var distrust: Distrust?
+    var flight: Flight?
+    var waiters = WaiterQueue()
+    /// A refresh that somebody asked for, back-off or not, and that has not begun.
+    var wanted: RefreshReason?
+    /// The credential was deleted: nothing is fetched until somebody asks.
+    var isSignedOut = false
+    var isShuttingDown = false
+    var commits: [Commit] = []
+    /// A refreshed credential that is on disk, while a change that came after it is on its way there.
+    var superseded: (held: HeldCredential, reason: RefreshReason)?
+    /// What the store has; behind `generation` where the disk refused something.
+    var storedGeneration = Generation.none
+    /// The newest number that a change was given, whatever became of it.
+    var issuedGeneration = Generation.none
+    var persistAgainAt: BootTime?
+    var lastSerial: UInt64 = 0
+    var lastAttemptAt: BootTime?
+    var lastForcedByUseAt: BootTime?
+    var rejectedGeneration: Generation?
+    /// A rejection brought this one.
+    var generationAfterRejection: Generation?
+    /// A refresh brought this generation, and it was not valid for so long.
+    var shortfall: (generation: Generation, minValid: Milliseconds)?
+
+    static let attemptSpacing = Milliseconds.seconds(1)
+    static let useForceSpacing = Milliseconds.seconds(30)
+    static let giveUpInterval = Milliseconds.seconds(3600)
+    static let persistInterval = Milliseconds.seconds(30)
+
+    /// A session that holds nothing yet.
+    package init(traits: Traits, standing: Standing) {
+        self.traits = traits
+        self.standing = standing
+    }
+
+    // MARK: Deciding
+
+    /// Takes an event and says what is to be done; `draw` is a random number that this call may use once.
+    package mutating func apply(_ event: SessionEvent, at now: Instant, draw: UInt64) -> [SessionEffect] {
+        var effects: [SessionEffect] = []
+        switch event {
+        case .tokenRequested(let request): tokenRequested(request, now, &effects)
+        case .refreshRequested(let waiter, let wait): refreshRequested(waiter, wait, now, &effects)
+        case .refreshSucceeded(let ticket, let fresh): refreshSucceeded(ticket, fresh, now, draw, &effects)
+        case .refreshFailed(let ticket, let failure): refreshFailed(ticket, failure, now, draw, &effects)
+        case .rejected(let waiter, let generation, let role):
+            rejected(waiter, generation, role, now, &effects)
+        case .saved(let waiter, let credential, let expiries):
+            saved(waiter, credential, expiries, now, &effects)
+        case .deleted(let waiter): deleted(waiter, &effects)
+        case .committed(let generation, let failure): committed(generation, failure, now, draw, &effects)
+        case .waitersLeft(let gone): waiters.remove(gone)
+        case .started:
+            if standing == .stopped { standing = .active }
+            isSignedOut = false
+            wokeUp(now, draw, &effects)
+        case .stopped:
+            guard standing != .sealed else { break }
+            standing = .stopped
+            giveUpFlight(&effects)
+            wanted = nil
+            answerAll(.failure(.stopped), &effects)
+        case .wokeUp: wokeUp(now, draw, &effects)
+        case .shuttingDown:
+            isShuttingDown = true
+            giveUpFlight(&effects)
+            wanted = nil
+            answerAll(.failure(.shuttingDown), &effects)
+        }
+        return effects
+    }
+
+    /// Puts back what the store held; nothing was out before.
+    ///
+    /// With `trustsWallClock` false the wall clock is earlier than the newest stored moment: what has an expiry and came before
+    /// this boot is refreshed first, or waits until the clock has reached `lastWrittenAt`.
+    package mutating func restore(
+        _ stored: StoredCredential, at now: Instant, trustsWallClock: Bool, lastWrittenAt: WallTime? = nil
+    ) {
+        generation = stored.generation
+        storedGeneration = stored.generation
+        issuedGeneration = stored.generation
+        held = stored.held
+        // A boot clock that has not come as far as the stored one is another clock, as in a time namespace.
+        let isThisBoot =
+            stored.held.map { $0.bootID == traits.bootID && $0.receivedAt.boot <= now.boot } ?? false
+        schedule = stored.held.map {
+            Schedule(expiries: $0.expiries, receivedAt: $0.receivedAt, isThisBoot: isThisBoot, now: now)
+        }
+        // Within one boot the boot clock knows how old it is, whatever the wall clock says.
+        let isDoubtful = !trustsWallClock && !isThisBoot && schedule?.expiresAt != nil
+        distrust = isDoubtful ? .clock(until: lastWrittenAt ?? .distantFuture) : nil
+        isSignedOut = stored.held == nil && stored.generation > .none
+    }
+
+    /// Makes the held credential due earlier than others that are due with it; at most a tenth of its lifetime.
+    package mutating func bringForward(by spread: Milliseconds) {
+        schedule?.bringForward(by: spread)
+    }
+
+    /// Opens a sealed session, once what it holds has been restored.
+    package mutating func unseal(standing: Standing) {
+        if self.standing == .sealed { self.standing = standing }
+    }
+
+    /// Takes a changed definition: a refresh that is out for the old one is given up.
+    package mutating func reconfigure(
+        _ traits: Traits, sourceChanged: Bool, at now: Instant
+    ) -> [SessionEffect] {
+        var effects: [SessionEffect] = []
+        // What the old definition fetched was not meant for the new destination.
+        if sourceChanged || traits.destination != self.traits.destination || !traits.hasSource {
+            giveUpFlight(&effects)
+        }
+        self.traits = traits
+        if sourceChanged {
+            failures = FailureRecord()
+            shortfall = nil
+            if signIn == .credentialRejected, traits.hasSource {
+                // A new source deserves a try before what was refused is shown again.
+                signIn = nil
+                distrust = distrust ?? .rejected
+            } else if signIn != .credentialRejected {
+                signIn = nil
+            }
+        }
+        if !traits.hasSource {
+            wanted = nil
+            if distrust == .rejected { distrust = nil }
+            answerAll(.failure(.noSource), &effects)
+        }
+        if isParked { answerAll(.failure(.parked), &effects) }
+        return effects
+    }
+
+    // MARK: Parts of several events
+
+    /// Ends the refresh that is out; what was asked for by name is done later, unless a new credential makes it needless.
+    mutating func giveUpFlight(_ effects: inout [SessionEffect]) {
+        guard let flight else { return }
+        self.flight = nil
+        if flight.reason == .forced || flight.reason == .rejected { wanted = flight.reason }
+        effects.append(.cancelRefresh(flight.ticket))
+    }
+
+    mutating func answerAll(_ answer: SessionAnswer, _ effects: inout [SessionEffect]) {
+        for waiter in waiters.removeAll() { effects.append(.answer(waiter.id, answer)) }
+    }
+
+    mutating func startRefresh(_ now: Instant, _ effects: inout [SessionEffect]) {
+        let isRejected = held != nil && rejectedGeneration == generation
+        let reason = wanted ?? (held == nil ? .initial : isRejected ? .rejected : .expiring)
+        wanted = nil
+        lastSerial += 1
+        let ticket = RefreshTicket(serial: lastSerial, generation: generation)
+        flight = Flight(ticket: ticket, reason: reason, deadline: now.boot + traits.refreshDeadline)
+        lastAttemptAt = now.boot
+        effects.append(.startRefresh(ticket, reason))
+    }
+}

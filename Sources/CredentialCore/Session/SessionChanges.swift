@@ -1,0 +1,133 @@
+/// What replaces or removes a credential.
+extension CredentialSession {
+    mutating func saved(
+        _ waiter: WaiterID, _ credential: Credential, _ expiries: Expiries, _ now: Instant,
+        _ effects: inout [SessionEffect]
+    ) {
+        // A stopped account takes nothing (R43), a parked one does: that is how an operator decides.
+        if standing != .active {
+            effects.append(.answer(waiter, .failure(standing == .sealed ? .sealed : .stopped)))
+            return
+        }
+        // What was saved by hand wins over what a source is about to bring.
+        giveUpFlight(&effects)
+        let held = HeldCredential(
+            credential: credential, generation: issueGeneration(), expiries: expiries, receivedAt: now,
+            bootID: traits.bootID, origin: .saved, destination: traits.destination)
+        store(.saved(held, waiter), generation: held.generation, &effects)
+    }
+
+    mutating func deleted(_ waiter: WaiterID, _ effects: inout [SessionEffect]) {
+        guard standing != .sealed else {
+            effects.append(.answer(waiter, .failure(.sealed)))
+            return
+        }
+        giveUpFlight(&effects)
+        store(.deleted(waiter), generation: issueGeneration(), &effects)
+    }
+
+    /// Makes a credential the one that is held; `reason` is that of the refresh which brought it, nil for a saved one.
+    mutating func install(
+        _ held: HeldCredential, after reason: RefreshReason?, _ now: Instant, _ draw: UInt64,
+        _ effects: inout [SessionEffect]
+    ) {
+        guard held.generation > generation else { return }
+        let hadFailed = failures.last != nil || signIn != nil
+        let replaced = generation
+        self.held = held
+        generation = held.generation
+        let schedule = Schedule(expiries: held.expiries, receivedAt: held.receivedAt, now: now)
+        self.schedule = schedule
+        generationAfterRejection = reason != nil && rejectedGeneration == replaced ? generation : nil
+        noteShortfall(schedule.remaining(at: now), isRefreshed: reason != nil, replaced: replaced)
+        distrust = nil
+        wanted = nil
+        isSignedOut = false
+        effects.append(.announce(.replaced(generation)))
+        if reason != nil, schedule.isExpired(at: now) {
+            // Valid by its origin's clock and past by ours: asking again at once would bring the same.
+            recordFailure(RefreshFailure(.stale), now, remaining: .zero, draw, &effects)
+            for waiter in waiters.removeAll() {
+                effects.append(.answer(waiter.id, answerAfterFailure(waiter, now)))
+            }
+            return
+        }
+        signIn = nil
+        failures = FailureRecord()
+        if hadFailed { effects.append(.announce(.recovered)) }
+        serveWaiters(isRefreshed: reason != nil, now, &effects)
+        resumeWaiters(now, &effects)
+    }
+
+    // A source that gave less than was asked is not asked for more again, as long as it gives no more.
+    private mutating func noteShortfall(
+        _ remaining: Milliseconds, isRefreshed: Bool, replaced: Generation
+    ) {
+        guard isRefreshed, let known = shortfall, known.generation == replaced,
+            remaining < known.minValid
+        else {
+            shortfall = nil
+            return
+        }
+        shortfall = (generation, known.minValid)
+    }
+
+    /// Answers those whom the new credential satisfies, and all of them when a refresh brought it: there is no better one.
+    private mutating func serveWaiters(
+        isRefreshed: Bool, _ now: Instant, _ effects: inout [SessionEffect]
+    ) {
+        let failure = standingFailure
+        let remaining = schedule?.remaining(at: now) ?? .zero
+        let isUsable = isUsable(at: now)
+        let served = waiters.removeAll { waiter in
+            guard failure == nil, !isRefreshed, case .token(let minValid, _) = waiter.wish else {
+                return true
+            }
+            return isUsable && remaining >= minValid
+        }
+        for waiter in served {
+            switch waiter.wish {
+            case _ where failure != nil || !isUsable && isRefreshed:
+                effects.append(.answer(waiter.id, answerAfterFailure(waiter, now)))
+            case .refresh:
+                effects.append(.answer(waiter.id, .refreshed))
+            case .token(let minValid, _):
+                let remarks = remarks(minValid: minValid, now)
+                if remarks.isShortLived {
+                    shortfall = (generation, min(minValid, shortfall?.minValid ?? .max))
+                }
+                effects.append(.answer(waiter.id, .token(remarks)))
+            }
+        }
+    }
+
+    /// Forgets what is held: it was signed out, and nobody who waited brings it back.
+    mutating func remove(_ removed: Generation, _ effects: inout [SessionEffect]) {
+        guard removed > generation else { return }
+        held = nil
+        schedule = nil
+        distrust = nil
+        wanted = nil
+        generation = removed
+        isSignedOut = true
+        if signIn == .credentialRejected {
+            signIn = nil
+            failures = FailureRecord()
+        }
+        effects.append(.announce(.deleted(removed)))
+        let retryAfter = traits.hasSource ? Self.attemptSpacing : nil
+        answerAll(.failure(.signInNeeded(.signedOut, retryAfter: retryAfter)), &effects)
+    }
+
+    /// Goes on for those who wait when a change came to nothing, or brought too little.
+    mutating func resumeWaiters(_ now: Instant, _ effects: inout [SessionEffect]) {
+        guard !waiters.isEmpty || wanted != nil, flight == nil, !isChangeBeingStored else { return }
+        if canBegin(now) {
+            startRefresh(now, &effects)
+        } else if !mayRefresh || isBackingOff(now) {
+            for waiter in waiters.removeAll() {
+                effects.append(.answer(waiter.id, answerAfterFailure(waiter, now)))
+            }
+        }
+    }
+}

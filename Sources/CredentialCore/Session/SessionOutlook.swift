@@ -1,0 +1,142 @@
+/// What can be seen of a session without changing it.
+extension CredentialSession {
+    /// Whether `token.get` may be answered with what is held, without anything else happening: the hot path's only question.
+    @inline(__always)
+    package func isFresh(at now: Instant, minValid: Milliseconds) -> Bool {
+        freshness.holds(at: now, minValid: minValid)
+    }
+
+    /// Until when what is held may be handed out as it is, as long as no event comes.
+    package var freshness: Freshness {
+        guard standing == .active, distrust == nil, failures.last == nil, signIn == nil, !isParked,
+            let schedule
+        else { return .none }
+        return Freshness(generation: generation, due: schedule.due, expiry: schedule.expiry)
+    }
+
+    /// Whether what is held was meant for another destination than the configured one.
+    package var isParked: Bool {
+        guard let held else { return false }
+        return held.destination != traits.destination
+    }
+
+    /// Whether what is held may be handed out.
+    package func isUsable(at now: Instant) -> Bool {
+        guard standing == .active, let schedule, distrust == nil, signIn != .credentialRejected, !isParked
+        else { return false }
+        return !schedule.isExpired(at: now)
+    }
+
+    /// Whether the held credential is not on disk, because the disk refused it; that is tried again.
+    package var isOnlyInMemory: Bool { persistAgainAt != nil }
+
+    /// What callers are told about it.
+    package func state(at now: Instant) -> SessionState {
+        switch standing {
+        case .sealed: return .sealed
+        case .stopped: return .stopped
+        case .active: break
+        }
+        if isParked { return .parked }
+        if flight != nil || isRefreshBeingStored { return .refreshing }
+        guard isUsable(at: now) else { return signIn != nil || !traits.hasSource ? .signInNeeded : .expired }
+        if failures.last != nil { return .stale }
+        return schedule?.isDue(at: now) == true ? .due : .fresh
+    }
+
+    var isRefreshBeingStored: Bool {
+        commits.contains { if case .refreshed = $0.content { true } else { false } }
+    }
+
+    /// Whether something is on its way to the disk that will replace or remove what is held.
+    var isChangeBeingStored: Bool {
+        commits.contains { if case .again = $0.content { false } else { true } }
+    }
+
+    /// When a refresh may be begun next, back-off counted; nil: at once.
+    ///
+    /// One that was asked for does not wait for the back-off, yet for the second between two attempts.
+    package func nextAttempt(at now: Instant) -> BootTime? {
+        let spaced = lastAttemptAt.map { $0 + Self.attemptSpacing } ?? .distantPast
+        let earliest = wanted != nil ? spaced : max(spaced, failures.notBefore ?? .distantPast)
+        return earliest > now.boot ? earliest : nil
+    }
+
+    /// Whether nothing but time is in the way of a refresh.
+    var mayRefresh: Bool {
+        standing == .active && traits.hasSource && flight == nil && !isChangeBeingStored && !isParked
+            && !isShuttingDown
+    }
+
+    /// Whether a refresh may be begun by itself now.
+    func canBegin(_ now: Instant) -> Bool { mayRefresh && nextAttempt(at: now) == nil }
+
+    func isBackingOff(_ now: Instant) -> Bool {
+        guard wanted == nil, let notBefore = failures.notBefore else { return false }
+        return notBefore > now.boot
+    }
+
+    /// Whether a refresh should be begun as soon as one may be.
+    ///
+    /// After a failure, too: who was told of it is told of the recovery, even if the credential is not due for long.
+    func wantsRefresh(_ now: Instant) -> Bool {
+        if !waiters.isEmpty || wanted != nil { return true }
+        guard !isSignedOut else { return false }
+        return failures.last != nil || rejectedGeneration == generation && held != nil || !isUsable(at: now)
+            || schedule?.isDue(at: now) == true
+    }
+
+    /// When `wokeUp` has something to do; nil: never by itself.
+    package func nextWakeUp(at now: Instant) -> BootTime? {
+        var next = BootTime.distantFuture
+        // While the disk is busy its answer is what comes next.
+        if let persistAgainAt, commits.isEmpty { next = min(next, persistAgainAt) }
+        if let deadline = waiters.earliestDeadline { next = min(next, deadline) }
+        if let flight {
+            next = min(next, flight.deadline)
+        } else if mayRefresh {
+            if wantsRefresh(now) {
+                next = min(next, nextAttempt(at: now) ?? now.boot)
+            } else if !isSignedOut, let schedule {
+                next = min(next, now.boot + schedule.untilDue(at: now))
+            }
+        }
+        return next == .distantFuture ? nil : next
+    }
+
+    // MARK: Answers
+
+    /// Why nobody is served, whatever is held.
+    package var standingFailure: SessionFailure? {
+        switch standing {
+        case .sealed: .sealed
+        case .stopped: .stopped
+        case .active: isParked ? .parked : nil
+        }
+    }
+
+    /// What is known of the last failures, for an answer.
+    func remarks(minValid: Milliseconds, _ now: Instant) -> TokenRemarks {
+        TokenRemarks(
+            refreshError: failures.last, isShortLived: (schedule?.remaining(at: now) ?? .zero) < minValid)
+    }
+
+    /// Why there is nothing, when no refresh is out.
+    func nothingValid(_ now: Instant) -> SessionFailure {
+        if let standingFailure { return standingFailure }
+        if isShuttingDown { return .shuttingDown }
+        let retryAfter = nextAttempt(at: now).map { $0 - now.boot } ?? Self.attemptSpacing
+        if let signIn { return .signInNeeded(signIn, retryAfter: traits.hasSource ? retryAfter : nil) }
+        guard traits.hasSource else { return .noSource }
+        guard let last = failures.last else { return .deadlineExceeded(retryAfter: retryAfter) }
+        return .refresh(last, retryAfter: retryAfter)
+    }
+
+    /// What a waiter is told when the refresh that it waited for gave nothing.
+    func answerAfterFailure(_ waiter: Waiter, _ now: Instant) -> SessionAnswer {
+        if case .token(let minValid, _) = waiter.wish, isUsable(at: now) {
+            return .token(remarks(minValid: minValid, now))
+        }
+        return .failure(nothingValid(now))
+    }
+}

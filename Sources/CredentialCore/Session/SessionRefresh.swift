@@ -1,0 +1,82 @@
+import Secrets
+
+/// What refreshes bring, and what time does.
+extension CredentialSession {
+    mutating func refreshSucceeded(
+        _ ticket: RefreshTicket, _ fresh: FreshCredential, _ now: Instant, _ draw: UInt64,
+        _ effects: inout [SessionEffect]
+    ) {
+        guard let flight, flight.ticket == ticket else { return }
+        if isStale(fresh, now) {
+            refreshFailed(ticket, RefreshFailure(.stale), now, draw, &effects)
+            return
+        }
+        self.flight = nil
+        let held = HeldCredential(
+            credential: fresh.credential, generation: issueGeneration(), expiries: fresh.expiries,
+            receivedAt: now, bootID: traits.bootID, origin: .source, destination: traits.destination)
+        store(.refreshed(held, flight.reason), generation: held.generation, &effects)
+    }
+
+    /// Whether it is no better than nothing: the token that was just refused, or one that had ended when it came.
+    ///
+    /// The bearer's own `exp` is judged by the origin's clock as well, where that is known: it may be ours that is wrong.
+    private func isStale(_ fresh: FreshCredential, _ now: Instant) -> Bool {
+        if let held, rejectedGeneration == held.generation,
+            fresh.credential.bearer.isEqual(to: held.credential.bearer)
+        {
+            return true
+        }
+        let originNow = min(now.wall, fresh.originDate ?? now.wall)
+        if let exp = fresh.expiries.exp, exp <= originNow { return true }
+        for expiry in [fresh.expiries.backend, fresh.expiries.hint] {
+            if let expiry, expiry <= now.wall { return true }
+        }
+        return false
+    }
+
+    mutating func refreshFailed(
+        _ ticket: RefreshTicket, _ failure: RefreshFailure, _ now: Instant, _ draw: UInt64,
+        _ effects: inout [SessionEffect]
+    ) {
+        guard let flight, flight.ticket == ticket else { return }
+        self.flight = nil
+        if distrust == .rejected { distrust = nil }
+        let remaining = isUsable(at: now) ? schedule?.remaining(at: now) ?? .zero : .zero
+        recordFailure(failure, now, remaining: remaining, draw, &effects)
+        for waiter in waiters.removeAll() {
+            effects.append(.answer(waiter.id, answerAfterFailure(waiter, now)))
+        }
+    }
+
+    /// Counts a failure, says so if it is the first, and gives the source up for an hour when it refuses again and again.
+    mutating func recordFailure(
+        _ failure: RefreshFailure, _ now: Instant, remaining: Milliseconds, _ draw: UInt64,
+        _ effects: inout [SessionEffect]
+    ) {
+        if failures.last == nil { effects.append(.announce(.refreshFailed(failure))) }
+        failures.record(failure, at: now, remaining: remaining, draw: draw)
+        if failures.refusals >= 3 { signIn = signIn ?? .refusedWithoutReason }
+        if signIn != nil { failures.postpone(until: now.boot + Self.giveUpInterval) }
+    }
+
+    mutating func wokeUp(_ now: Instant, _ draw: UInt64, _ effects: inout [SessionEffect]) {
+        if case .clock(let until) = distrust, now.wall >= until { distrust = nil }
+        if let flight, flight.deadline <= now.boot {
+            effects.append(.cancelRefresh(flight.ticket))
+            refreshFailed(flight.ticket, RefreshFailure(.timeout), now, draw, &effects)
+        }
+        while let waiter = waiters.removeExpired(at: now.boot) {
+            effects.append(.answer(waiter.id, answerAtDeadline(waiter, now)))
+        }
+        if canBegin(now), wantsRefresh(now) { startRefresh(now, &effects) }
+        storeAgain(now, &effects)
+    }
+
+    private func answerAtDeadline(_ waiter: Waiter, _ now: Instant) -> SessionAnswer {
+        if case .token(let minValid, isForced: false) = waiter.wish, isUsable(at: now) {
+            return .token(remarks(minValid: minValid, now))
+        }
+        return .failure(.deadlineExceeded(retryAfter: Self.attemptSpacing))
+    }
+}

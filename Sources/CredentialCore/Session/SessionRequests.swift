@@ -1,0 +1,167 @@
+/// What callers want.
+extension CredentialSession {
+    mutating func tokenRequested(_ request: TokenRequest, _ now: Instant, _ effects: inout [SessionEffect]) {
+        if let failure = standingFailure {
+            effects.append(.answer(request.waiter, .failure(failure)))
+            return
+        }
+        if request.force {
+            forced(request, now, &effects)
+            return
+        }
+        guard isUsable(at: now), let schedule else {
+            waitForRefresh(request, now, &effects)
+            return
+        }
+        let isLongEnough = schedule.remaining(at: now) >= request.minValid
+        let isBestThereIs =
+            !traits.hasSource || isShuttingDown || isLongest(for: request.minValid) || isBackingOff(now)
+        let isDue = !isLongEnough && !isBestThereIs || schedule.isDue(at: now)
+        if isDue, canBegin(now) { startRefresh(now, &effects) }
+        if isLongEnough || isBestThereIs || request.wait <= .zero {
+            let remarks = remarks(minValid: request.minValid, now)
+            effects.append(.answer(request.waiter, .token(remarks)))
+        } else {
+            wait(request, now)
+        }
+    }
+
+    /// A refresh brought this generation for somebody who wanted no more than is wanted now, and it was too short.
+    private func isLongest(for minValid: Milliseconds) -> Bool {
+        guard let shortfall, shortfall.generation == generation else { return false }
+        return minValid >= shortfall.minValid
+    }
+
+    private mutating func forced(_ request: TokenRequest, _ now: Instant, _ effects: inout [SessionEffect]) {
+        guard traits.hasSource, !isShuttingDown else {
+            effects.append(.answer(request.waiter, .failure(isShuttingDown ? .shuttingDown : .noSource)))
+            return
+        }
+        if mayRefresh, wanted == nil {
+            if let retryAfter = forceLimit(for: request.role, now) {
+                effects.append(.answer(request.waiter, .failure(.rateLimited(retryAfter: retryAfter))))
+                return
+            }
+            // Who may only use the account cannot make us ask a backend that wants to be left alone.
+            if request.role == .use, isBackingOff(now) {
+                let remarks = remarks(minValid: request.minValid, now)
+                effects.append(
+                    .answer(
+                        request.waiter, isUsable(at: now) ? .token(remarks) : .failure(nothingValid(now))))
+                return
+            }
+            if request.role == .use { lastForcedByUseAt = now.boot }
+        }
+        want(.forced, now, &effects)
+        guard request.wait > .zero else {
+            effects.append(.answer(request.waiter, .failure(tooEarly)))
+            return
+        }
+        wait(request, now)
+    }
+
+    /// Has a refresh begin as soon as one may, unless one is out or its result is being stored.
+    private mutating func want(_ reason: RefreshReason, _ now: Instant, _ effects: inout [SessionEffect]) {
+        guard flight == nil, !isRefreshBeingStored else { return }
+        // The one that a platform refused counts for more than a caller's wish.
+        wanted = wanted == .rejected ? .rejected : reason
+        if canBegin(now) { startRefresh(now, &effects) }
+    }
+
+    /// How long a peer that may only use the account must wait before it may force again.
+    private func forceLimit(for role: Role, _ now: Instant) -> Milliseconds? {
+        guard role == .use, let lastForcedByUseAt else { return nil }
+        let next = lastForcedByUseAt + Self.useForceSpacing
+        return next > now.boot ? next - now.boot : nil
+    }
+
+    private mutating func waitForRefresh(
+        _ request: TokenRequest, _ now: Instant, _ effects: inout [SessionEffect]
+    ) {
+        // Nothing but the second between two attempts in the way: a caller may as well wait for it.
+        guard flight != nil || isChangeBeingStored || mayRefresh && !isBackingOff(now) else {
+            effects.append(.answer(request.waiter, .failure(nothingValid(now))))
+            return
+        }
+        if canBegin(now) { startRefresh(now, &effects) }
+        guard request.wait > .zero else {
+            effects.append(.answer(request.waiter, .failure(tooEarly)))
+            return
+        }
+        wait(request, now)
+    }
+
+    mutating func refreshRequested(
+        _ waiter: WaiterID, _ wait: Milliseconds, _ now: Instant, _ effects: inout [SessionEffect]
+    ) {
+        let refusal =
+            standingFailure ?? (isShuttingDown ? .shuttingDown : traits.hasSource ? nil : .noSource)
+        if let refusal {
+            effects.append(.answer(waiter, .failure(refusal)))
+            return
+        }
+        want(.forced, now, &effects)
+        guard wait > .zero else {
+            effects.append(.answer(waiter, .failure(tooEarly)))
+            return
+        }
+        waiters.append(Waiter(id: waiter, wish: .refresh, deadline: now.boot + wait))
+    }
+
+    mutating func rejected(
+        _ waiter: WaiterID, _ reported: Generation?, _ role: Role, _ now: Instant,
+        _ effects: inout [SessionEffect]
+    ) {
+        if let failure = standingFailure {
+            effects.append(.answer(waiter, .failure(failure)))
+            return
+        }
+        guard let held, reported ?? held.generation == held.generation, signIn != .credentialRejected else {
+            effects.append(.answer(waiter, .rejection(isAccepted: false)))
+            return
+        }
+        // The one that the first rejection brought was refused as well: asking again would bring another such. Where
+        // nothing can be asked, the first is the last.
+        if role >= .operate, generationAfterRejection == held.generation || !traits.hasSource {
+            refuseCredential(held.generation, now, &effects)
+            effects.append(.answer(waiter, .rejection(isAccepted: true)))
+            return
+        }
+        guard traits.hasSource, rejectedGeneration != held.generation else {
+            effects.append(.answer(waiter, .rejection(isAccepted: false)))
+            return
+        }
+        if let retryAfter = forceLimit(for: role, now) {
+            effects.append(.answer(waiter, .failure(.rateLimited(retryAfter: retryAfter))))
+            return
+        }
+        rejectedGeneration = held.generation
+        if role == .use { lastForcedByUseAt = now.boot }
+        if !isShuttingDown { distrust = distrust ?? .rejected }
+        want(.rejected, now, &effects)
+        effects.append(.answer(waiter, .rejection(isAccepted: true)))
+    }
+
+    private mutating func refuseCredential(
+        _ refused: Generation, _ now: Instant, _ effects: inout [SessionEffect]
+    ) {
+        rejectedGeneration = refused
+        signIn = .credentialRejected
+        giveUpFlight(&effects)
+        wanted = nil
+        failures.postpone(until: now.boot + Self.giveUpInterval)
+        answerAll(.failure(nothingValid(now)), &effects)
+    }
+
+    // MARK: Parts
+
+    /// Who asks for a refresh and does not wait for it is told to come back.
+    private var tooEarly: SessionFailure { .deadlineExceeded(retryAfter: Self.attemptSpacing) }
+
+    private mutating func wait(_ request: TokenRequest, _ now: Instant) {
+        waiters.append(
+            Waiter(
+                id: request.waiter, wish: .token(minValid: request.minValid, isForced: request.force),
+                deadline: now.boot + request.wait))
+    }
+}

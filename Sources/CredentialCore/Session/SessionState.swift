@@ -1,0 +1,178 @@
+/// What an account's session is, as callers are told.
+package enum SessionState: String, Sendable, CaseIterable {
+    /// A valid credential, not yet due.
+    case fresh
+    /// Valid, and past the moment at which it should be refreshed.
+    case due
+    /// A refresh is out, or its result is on its way to the disk.
+    case refreshing
+    /// Valid, though the last refresh failed.
+    case stale
+    /// Nothing valid; a source may give something.
+    case expired
+    /// Nothing valid, and only a person, a save or a changed backend can help.
+    case signInNeeded = "sign_in_needed"
+    /// A credential is there, but it was meant for another destination.
+    case parked
+    /// An operator let it rest.
+    case stopped
+    /// The store is not open.
+    case sealed
+}
+
+/// Why an account is given up on until something changes; it is tried again once an hour where there is a source.
+package enum SignInReason: String, Sendable {
+    /// The source refused three times in a row without a reason.
+    case refusedWithoutReason = "refused_without_reason"
+    /// The platform refused the credential that a rejection had brought.
+    case credentialRejected = "credential_rejected"
+    /// Somebody signed it out while this caller was waiting.
+    case signedOut = "signed_out"
+}
+
+/// Identifies one refresh: an answer with another ticket than the one that is out changes nothing.
+package struct RefreshTicket: Hashable, Sendable {
+    /// Counts the refreshes of a session.
+    package let serial: UInt64
+    /// The generation that it is to replace.
+    package let generation: Generation
+}
+
+/// Why a refresh was begun; goes to the source.
+package enum RefreshReason: String, Sendable {
+    case initial, expiring, rejected, forced
+}
+
+/// Identifies whoever waits for an answer; given by the caller, never used twice.
+package struct WaiterID: Hashable, Sendable {
+    /// What tells waiters apart.
+    package let number: UInt64
+    /// Takes a number that no waiter has had.
+    package init(_ number: UInt64) { self.number = number }
+}
+
+/// What `token.get` asks for.
+package struct TokenRequest: Sendable {
+    /// Who is to be answered.
+    package let waiter: WaiterID
+    /// For how long the token must be valid at least.
+    package let minValid: Milliseconds
+    /// How long the caller waits at most.
+    package let wait: Milliseconds
+    /// Refresh first.
+    package let force: Bool
+    /// What the asking peer may do with the account.
+    package let role: Role
+
+    /// Takes the parts.
+    package init(waiter: WaiterID, minValid: Milliseconds, wait: Milliseconds, force: Bool, role: Role) {
+        self.waiter = waiter
+        self.minValid = minValid
+        self.wait = wait
+        self.force = force
+        self.role = role
+    }
+}
+
+/// A credential as a source gave it, read but not yet judged.
+package struct FreshCredential: Sendable {
+    /// What came.
+    package let credential: Credential
+    /// When it ends, as far as it says.
+    package let expiries: Expiries
+    /// What the origin's clock said when it answered.
+    package let originDate: WallTime?
+
+    /// Takes the parts.
+    package init(credential: Credential, expiries: Expiries, originDate: WallTime? = nil) {
+        self.credential = credential
+        self.expiries = expiries
+        self.originDate = originDate
+    }
+}
+
+/// What happens to a session.
+package enum SessionEvent: Sendable {
+    case tokenRequested(TokenRequest)
+    /// `auth.refresh`: answered when the refresh is done.
+    case refreshRequested(waiter: WaiterID, wait: Milliseconds)
+    case refreshSucceeded(RefreshTicket, FreshCredential)
+    case refreshFailed(RefreshTicket, RefreshFailure)
+    /// A platform refused the token; nil means the current generation.
+    case rejected(waiter: WaiterID, generation: Generation?, role: Role)
+    case saved(waiter: WaiterID, Credential, Expiries)
+    case deleted(waiter: WaiterID)
+    /// The store answered for the change of that generation.
+    case committed(Generation, StoreFailure?)
+    /// Those who asked for a token or a refresh are gone; what they asked for goes on.
+    case waitersLeft(Set<WaiterID>)
+    case started, stopped
+    /// Time has passed, or a clock was set.
+    case wokeUp
+    case shuttingDown
+}
+
+/// What is to be done about it, in this order.
+package enum SessionEffect: Sendable {
+    case startRefresh(RefreshTicket, RefreshReason)
+    case cancelRefresh(RefreshTicket)
+    case persist(HeldCredential, expected: Generation)
+    case persistDeletion(Generation, expected: Generation)
+    case answer(WaiterID, SessionAnswer)
+    case announce(SessionChange)
+}
+
+/// What a waiter is told.
+package enum SessionAnswer: Equatable, Sendable {
+    /// The credential that the session holds now.
+    case token(TokenRemarks)
+    case refreshed
+    case saved(Generation)
+    case deleted(Generation)
+    /// Whether the report changed anything.
+    case rejection(isAccepted: Bool)
+    case failure(SessionFailure)
+}
+
+/// What a caller should know about a token that is handed out.
+package struct TokenRemarks: Equatable, Sendable {
+    /// The last refresh failed.
+    package var refreshError: RefreshFailure?
+    /// It is valid for less than was asked, and no better one came in time.
+    package var isShortLived: Bool
+
+    /// Takes the parts.
+    package init(refreshError: RefreshFailure? = nil, isShortLived: Bool = false) {
+        self.refreshError = refreshError
+        self.isShortLived = isShortLived
+    }
+
+    /// Nothing to remark.
+    package static let none = TokenRemarks()
+}
+
+/// Why a waiter gets nothing.
+package enum SessionFailure: Error, Equatable, Sendable {
+    case stopped
+    case parked
+    case sealed
+    case noSource
+    case signInNeeded(SignInReason, retryAfter: Milliseconds?)
+    case refresh(RefreshFailure, retryAfter: Milliseconds)
+    case deadlineExceeded(retryAfter: Milliseconds)
+    case rateLimited(retryAfter: Milliseconds)
+    case store(StoreFailure)
+    case shuttingDown
+}
+
+/// What others are told.
+package enum SessionChange: Equatable, Sendable {
+    case replaced(Generation)
+    case deleted(Generation)
+    /// The first failure of a row.
+    case refreshFailed(RefreshFailure)
+    /// The first success after failures.
+    case recovered
+    /// The disk refused a credential that is now served from memory.
+    case notStored(StoreFailure)
+}

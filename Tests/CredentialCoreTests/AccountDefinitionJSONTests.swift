@@ -1,0 +1,262 @@
+import CredentialCore
+import JSON
+import Secrets
+import Testing
+
+private struct FixedNames: NameResolver {
+    func uid(of user: String) throws(NameResolutionFailure) -> UInt32? {
+        guard user != "broken" else { throw NameResolutionFailure(code: 5) }
+        return ["root": 0, "chat": 1000][user]
+    }
+    func gid(of group: String) throws(NameResolutionFailure) -> UInt32? { group == "agents" ? 2000 : nil }
+}
+
+// SplitMix64: the same accounts for the same seed.
+private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func text(_ alphabet: String, _ lengths: ClosedRange<Int>) -> String {
+        String(
+            (0..<Int.random(in: lengths, using: &self)).compactMap { _ in alphabet.randomElement(using: &self)
+            })
+    }
+
+    mutating func maybe<Value>(_ make: (inout Seeded) throws -> Value) rethrows -> Value? {
+        Bool.random(using: &self) ? try make(&self) : nil
+    }
+}
+
+private let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+private let nasty = letters + "\"\\/ \t\n\u{7F}\u{1F600}é"
+
+extension Seeded {
+    fileprivate mutating func reference() -> SecretReference {
+        Bool.random(using: &self)
+            ? .file(path: "/" + text(letters + "\"\\ é/", 0...30)) : .credential(name: text(letters, 1...20))
+    }
+
+    fileprivate mutating func fields() -> FieldMap {
+        var map = FieldMap(token: text(letters, 1...9) + "." + text(letters + "\"é", 1...9))
+        map.idToken = maybe { $0.text(letters, 1...9) }
+        map.accessToken = maybe { $0.text(letters, 1...9) }
+        map.issuer = maybe { $0.text(letters, 1...9) }
+        map.expiresAt = maybe { $0.text(letters, 1...9) }
+        map.expiresIn = maybe { $0.text(letters, 1...9) }
+        return map
+    }
+
+    fileprivate mutating func source() throws -> SourceDefinition {
+        switch Int.random(in: 0..<3, using: &self) {
+        case 0:
+            return .static(
+                StaticSource(
+                    idToken: reference(), accessToken: maybe { $0.reference() },
+                    issuer: maybe { $0.text(letters + "\"\\:/", 1...30) },
+                    expiresAt: maybe { WallTime(seconds: .random(in: 0...253_402_300_799, using: &$0)) }))
+        case 1:
+            let fields = maybe { $0.fields() }
+            return .file(
+                FileSource(file: reference(), format: fields.map { .json($0) } ?? .token))
+        default:
+            let method: HTTPSource.Method = Bool.random(using: &self) ? .get : .post
+            var headers: [HTTPSource.Header] = []
+            for number in 0..<Int.random(in: 0...3, using: &self) {
+                let value: HTTPSource.Header.Value =
+                    Bool.random(using: &self)
+                    ? .literal(text(letters + "\"\\;", 1...20))
+                    : .secret(reference(), prefix: text(letters + " ", 0...8))
+                headers.append(.init(name: "X-\(number)-" + text(letters + "!#$%", 1...8), value: value))
+            }
+            return .http(
+                HTTPSource(
+                    url: try HTTPURL(
+                        "https://" + text("abc", 1...8) + ".example/" + text(letters + "?&=", 0...20)),
+                    method: method, headers: headers,
+                    bodyTemplate: method == .get ? nil : maybe { $0.text(nasty, 0...40) + "{account}" },
+                    contentType: "text/" + text(letters, 1...8), fields: maybe { $0.fields() },
+                    caFile: maybe { "/" + $0.text(letters, 1...9) },
+                    proxy: maybe { "http://proxy.example:\(Int.random(in: 1...65535, using: &$0))" },
+                    timeout: Milliseconds(.random(in: 1000...60_000, using: &self))))
+        }
+    }
+
+    fileprivate mutating func rules() -> [AccessRule] {
+        (0..<Int.random(in: 0...3, using: &self)).compactMap { _ in
+            let uid: UInt32? = maybe { .random(in: 0...(.max - 1), using: &$0) }
+            let gid: UInt32? = maybe { .random(in: 0...(.max - 1), using: &$0) }
+            return AccessRule(
+                user: uid == nil ? nil : maybe { $0.text(letters + "$.é", 1...9) }, uid: uid,
+                group: gid == nil ? nil : maybe { $0.text(letters, 1...9) }, gid: gid)
+        }
+    }
+}
+
+extension Array where Element == UInt8 {
+    fileprivate init(copying span: Span<UInt8>) {
+        self = span.indices.map { span[$0] }
+    }
+}
+
+private func written(_ account: AccountDefinition) -> (definition: SecretBytes, policy: SecretBytes) {
+    var definition = JSONWriter()
+    AccountDefinitionJSON.writeDefinition(account, to: &definition)
+    var policy = JSONWriter()
+    AccountDefinitionJSON.writePolicy(account.access, to: &policy)
+    return (definition.finish().finish(), policy.finish().finish())
+}
+
+private func stored(
+    _ name: AccountName, _ definition: SecretBytes, _ policy: SecretBytes
+) throws -> AccountDefinition {
+    try definition.withSpan { definition in
+        try policy.withSpan { policy in
+            var one = JSONDocument()
+            var other = JSONDocument()
+            return try AccountDefinitionJSON.stored(
+                name: name, definition: one.parse(definition), policy: other.parse(policy))
+        }
+    }
+}
+
+private func added(_ text: String) throws -> AccountDefinition {
+    var document = JSONDocument()
+    let bytes = Array(text.utf8)
+    return try AccountDefinitionJSON.added(document.parse(bytes.span), names: FixedNames())
+}
+
+/// The faults of the parameters of `account.add`, each on a line.
+private func faults(_ text: String) throws -> [String] {
+    do {
+        _ = try added(text)
+        return []
+    } catch let failure as AccountDefinitionJSON.Failure {
+        return failure.faults.map(\.message)
+    }
+}
+
+@Suite struct `Accounts as JSON` {
+    @Test(arguments: [1, 2, 3, 20_260_101] as [UInt64])
+    func `what is written reads back as the same account`(_ seed: UInt64) throws {
+        var random = Seeded(state: seed)
+        for round in 0..<500 {
+            let name = try #require(AccountName("a" + random.text(letters, 0...20)))
+            let account = AccountDefinition(
+                name: name, source: try random.maybe { try $0.source() },
+                access: AccessRules(use: random.rules(), operate: random.rules()),
+                startsByItself: Bool.random(using: &random), origin: .rpc)
+            let texts = written(account)
+            #expect(
+                try stored(name, texts.definition, texts.policy) == account, "seed \(seed) round \(round)")
+        }
+    }
+
+    @Test func `an http account is added with the numbers of its names`() throws {
+        let account = try added(
+            #"""
+            {"account":"bot","source":{"kind":"http","url":"https://b.example/t","headers":{"X-A":"1"}},
+             "allow":{"use":[{"user":"chat"},{"group":"agents"}],"operate":[{"user":0}]},"autostart":false}
+            """#)
+        let chat = try #require(AccessRule(user: "chat", uid: 1000))
+        let agents = try #require(AccessRule(group: "agents", gid: 2000))
+        let root = try #require(AccessRule(uid: 0))
+        let url = try HTTPURL("https://b.example/t")
+        #expect(account.name.text == "bot")
+        #expect(
+            account.source
+                == .http(HTTPSource(url: url, headers: [.init(name: "X-A", value: .literal("1"))])))
+        #expect(account.access == AccessRules(use: [chat, agents], operate: [root]))
+        #expect(!account.startsByItself)
+        #expect(account.origin == .rpc)
+        let texts = written(account)
+        #expect(
+            texts.policy.withSpan { String(decoding: Array(copying: $0), as: UTF8.self) }
+                == #"{"use":[{"user":"chat","uid":1000},{"group":"agents","gid":2000}],"operate":[{"uid":0}]}"#
+        )
+    }
+
+    @Test func `a name is enough`() throws {
+        let account = try added(#"{"account":"bot"}"#)
+        #expect(account.source == nil)
+        #expect(account.access == .nobody)
+        #expect(account.startsByItself)
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "account: this key is needed"),
+        (#"[]"#, "expected a table, found a list"),
+        (
+            #"{"account":"-x"}"#,
+            "account: an account's name is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin with . or -"
+        ),
+        (#"{"account":"x","provider":"kindly"}"#, "provider: not available in this version"),
+        (#"{"account":"x","sorce":{}}"#, #"sorce: unknown key; did you mean "source"?"#),
+        (#"{"account":"x","source":null}"#, "source: expected a table, found null"),
+        (
+            #"{"account":"x","source":{"kind":"file","path":"/etc/shadow"}}"#,
+            "source.kind: not allowed for an account that is added over RPC; write it into a file"
+        ),
+        (
+            #"{"account":"x","source":{"kind":"static","id_token":{"file":"/etc/shadow"}}}"#,
+            "source.kind: not allowed for an account that is added over RPC; write it into a file"
+        ),
+        (
+            #"{"account":"x","source":{"kind":"exec","program":"/x"}}"#,
+            "source.kind: not available in this version"
+        ),
+        (
+            #"{"account":"x","source":{"kind":"http","url":"https://b.example","headers":{"X":{"file":"/a"}}}}"#,
+            "source.headers.X: not allowed for an account that is added over RPC; write it into a file"
+        ),
+        (
+            #"{"account":"x","source":{"kind":"http","url":"https://b.example","headers":{"X":{"credential":"a"}}}}"#,
+            "source.headers.X: not allowed for an account that is added over RPC; write it into a file"
+        ),
+        (
+            #"{"account":"x","source":{"kind":"http","url":"https://b.example","headers":{"Authorization":"x"}}}"#,
+            #"source.headers.Authorization: a secret must not stand here; refer to it with { file = "/path" } or { credential = "name" }"#
+        ),
+        (#"{"account":"x","allow":{"use":[{"user":"nobody"}]}}"#, "allow.use[0].user: no such user"),
+        (
+            #"{"account":"x","allow":{"use":[{"user":"broken"}]}}"#,
+            "allow.use[0].user: the name service failed (errno 5); try again"
+        ),
+        (#"{"account":"x","allow":{"use":[{"uid":0}]}}"#, "allow.use[0]: a rule needs a user or a group"),
+        (#"{"account":"x","autostart":1e300}"#, "autostart: expected true or false, found a number"),
+    ])
+    func `what may not be added is refused`(_ text: String, _ line: String) throws {
+        #expect(try faults(text).first == line)
+    }
+
+    @Test(arguments: [
+        (#"{"use":[{"user":"chat"}]}"#, "policy.use[0].uid"),
+        (#"{"use":[{"user":"chat","gid":5}]}"#, "policy.use[0].uid"),
+        (#"{"operate":[{"group":"agents","uid":5}]}"#, "policy.operate[0].gid"),
+    ])
+    func `a stored rule that lost a number is refused, not widened`(_ policy: String, _ key: String) throws {
+        let name = try #require(AccountName("x"))
+        let text = SecretBytes(copying: Array(policy.utf8).span)
+        #expect(
+            throws: AccountDefinitionJSON.Failure(
+                faults: [DefinitionFault(key: key, position: nil, problem: .missing)])
+        ) {
+            try stored(name, SecretBytes(#"{"provider":"generic"}"#), text)
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("sorce", "source"), ("SOURCE", "source"), ("allwo", "allow"), ("autostrat", "autostart"),
+            ("x", nil),
+            ("", nil), ("entirely-different", nil), (String(repeating: "source", count: 1000), nil),
+        ] as [(String, String?)])
+    func `the nearest key is the one that was meant`(_ text: String, _ nearest: String?) {
+        #expect(NearestKey.find(text, among: ["provider", "source", "allow", "autostart"]) == nearest)
+    }
+}
