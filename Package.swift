@@ -35,6 +35,9 @@ let package = Package(
     ],
     targets: [
         .target(name: "CLinux", cSettings: cStrict),
+        .target(
+            name: "CToml",
+            cxxSettings: [.unsafeFlags(["-std=c++17", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])]),
 
         // Layer 0: foundations.
         .target(name: "Secrets", dependencies: ["CLinux"], swiftSettings: strict),
@@ -44,13 +47,31 @@ let package = Package(
         // Layer 1: what is true, without I/O.
         .target(name: "CredentialCore", dependencies: ["JSON", "Secrets"], swiftSettings: pure),
         .target(name: "JSONRPC", dependencies: ["JSON", "Secrets"], swiftSettings: pure + lifetimes),
+        .target(
+            name: "Configuration", dependencies: ["CredentialCore", "CToml", "Log"], swiftSettings: strict),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(
+            name: "FuzzProperties",
+            dependencies: ["Configuration", "CredentialCore", "JSON", "JSONRPC", "Secrets"],
+            path: "Fuzz/FuzzProperties",
+            swiftSettings: strict + lifetimes),
         .testTarget(
             name: "CredentialCoreTests", dependencies: ["CredentialCore", "JSON", "Secrets", "TestSupport"],
             swiftSettings: strict),
         .testTarget(name: "SecretsTests", dependencies: ["Secrets", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "JSONTests", dependencies: ["JSON", "Secrets", "FuzzProperties", "TestSupport"],
+            swiftSettings: strict + lifetimes),
+        .testTarget(
+            name: "JSONRPCTests",
+            dependencies: ["JSONRPC", "JSON", "Secrets", "FuzzProperties", "TestSupport"],
+            swiftSettings: strict + lifetimes),
+        .testTarget(
+            name: "ConfigurationTests",
+            dependencies: ["Configuration", "CredentialCore", "FuzzProperties", "Log", "TestSupport"],
+            swiftSettings: strict),
     ]
 )
 
