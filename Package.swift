@@ -34,6 +34,8 @@ let package = Package(
     products: [
     ],
     targets: [
+        // System libraries, each behind its own name.
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "CLinux", cSettings: cStrict),
         .target(
             name: "CToml",
@@ -49,6 +51,9 @@ let package = Package(
         .target(name: "JSONRPC", dependencies: ["JSON", "Secrets"], swiftSettings: pure + lifetimes),
         .target(
             name: "Configuration", dependencies: ["CredentialCore", "CToml", "Log"], swiftSettings: strict),
+
+        // Layer 3: the world.
+        .target(name: "EventLoop", dependencies: ["CSystemd", "CLinux", "Secrets"], swiftSettings: strict),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -72,6 +77,8 @@ let package = Package(
             name: "ConfigurationTests",
             dependencies: ["Configuration", "CredentialCore", "FuzzProperties", "Log", "TestSupport"],
             swiftSettings: strict),
+        .testTarget(
+            name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),
     ]
 )
 
