@@ -49,8 +49,17 @@ let package = Package(
         // Layer 1: what is true, without I/O.
         .target(name: "CredentialCore", dependencies: ["JSON", "Secrets"], swiftSettings: pure),
         .target(name: "JSONRPC", dependencies: ["JSON", "Secrets"], swiftSettings: pure + lifetimes),
+        .target(name: "ChatAuthAPI", dependencies: ["JSONRPC", "JSON", "Secrets"], swiftSettings: pure),
+        .target(
+            name: "Providers", dependencies: ["CredentialCore", "JSON", "Secrets"],
+            swiftSettings: pure + lifetimes),
         .target(
             name: "Configuration", dependencies: ["CredentialCore", "CToml", "Log"], swiftSettings: strict),
+
+        // Layer 2: what happens.
+        .target(
+            name: "Broker", dependencies: ["CredentialCore", "Providers", "Secrets", "JSON", "Log"],
+            swiftSettings: pure),
 
         // Layer 3: the world.
         .target(name: "EventLoop", dependencies: ["CSystemd", "CLinux", "Secrets"], swiftSettings: strict),
@@ -76,6 +85,9 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests",
             dependencies: ["Configuration", "CredentialCore", "FuzzProperties", "Log", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ProvidersTests", dependencies: ["Providers", "CredentialCore", "JSON", "Secrets"],
             swiftSettings: strict),
         .testTarget(
             name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),

@@ -1,0 +1,49 @@
+package import CredentialCore
+package import Secrets
+
+/// One account as it lives: its definition and its session.
+///
+/// Owned by the broker; others look, and change it through the broker only.
+package final class Account {
+    /// Its name; never changes.
+    package let name: AccountName
+    /// What configuration or `account.add` said last.
+    package internal(set) var definition: AccountDefinition
+    /// Its credential and what is under way for it; changed by events only.
+    package internal(set) var session: CredentialSession
+    /// Counts what could change who may use it; a verdict that was reached under another number is not to be trusted.
+    package internal(set) var accessVersion: UInt64 {
+        didSet { version &+= 1 }
+    }
+    /// Changes with every event and with the rules: what was found out under another number is to be found out again.
+    package internal(set) var version: UInt64 = 0
+
+    /// Until when the credential may be handed out as it is; brought in line with every event.
+    package internal(set) var freshness = Freshness.none
+
+    /// What was rendered for `token.get` while nothing changes; the broker drops it with every event.
+    package var renderedToken: SecretBytes?
+
+    var lastState: SessionState
+    /// It was removed, or vanished from the configuration: what still comes back for it is nobody's business.
+    package internal(set) var isGone = false
+    /// It was removed for good: what was stored of it is gone, too.
+    var isForgotten = false
+    /// The run that is out for it, and the ticket under which the session knows it.
+    var flight: (id: UInt64, ticket: RefreshTicket)?
+    /// The run of `account.check` that is out, and who waits for it.
+    var check: (id: UInt64?, waiters: [WaiterID])?
+    var scheduledWake: BootTime?
+    // The second in which it is due, as counted among the accounts that are due together.
+    var dueSecond: Int64?
+
+    init(
+        definition: AccountDefinition, session: CredentialSession, accessVersion: UInt64, state: SessionState
+    ) {
+        name = definition.name
+        self.definition = definition
+        self.session = session
+        self.accessVersion = accessVersion
+        lastState = state
+    }
+}

@@ -1,0 +1,264 @@
+package import CredentialCore
+package import Log
+import Providers
+
+/// Owns the live credentials: feeds events to the sessions and carries out what they decide.
+///
+/// It lives on the loop and never waits: whatever takes time is asked of a port, and the answer comes back as an event. Every
+/// change of a session goes through `apply`, so that its timer, its rendered answer and whoever listens never lag behind it.
+package final class Broker {
+    /// The clock by which everything is judged.
+    package let clock: any Clock
+    /// Whoever is told of answers and changes; set before the first call.
+    package weak var observer: (any BrokerObserver)?
+    /// How the store is, as it said last; sealed until it says otherwise.
+    package private(set) var storeState: StoreState
+    /// Whether `shutDown` was called: nothing new is begun since.
+    package private(set) var isShuttingDown = false
+    /// What was done since the start.
+    package internal(set) var counters = BrokerCounters()
+
+    let ports: BrokerPorts
+    let runner: SourceRunner
+    let log: Logger
+    var accounts = AccountTable()
+    var accessVersion: UInt64 = 1
+    var wakes = WakeQueue()
+    var crowd = DueCrowd()
+    // Credentials of accounts that are not configured now: kept as they are, in case they come back.
+    var dormant: [AccountName: StoredCredential] = [:]
+    var configured: [AccountDefinition] = []
+    // What the store has of accounts that came over RPC, those included whose name configuration has taken.
+    var added: [AccountName: AccountDefinition] = [:]
+    // Names whose account is on its way to the disk.
+    var adding: Set<AccountName> = []
+
+    /// Refreshes that are out.
+    package internal(set) var flightCount = 0
+    // What sessions decided and is not carried out yet; the event loop of the sessions, so to speak.
+    private var undone: [(account: Account, effects: [SessionEffect])] = []
+    private var isCarryingOut = false
+    private var changes: [UInt64: (StoreFailure?) -> Void] = [:]
+    private var lastChangeID: UInt64 = 0
+    private var lastReview: BootTime
+    private var announcedWake: BootTime?
+
+    // Clocks can be set and machines suspended without anybody saying so: everything is looked at again this often.
+    static let reviewInterval = Milliseconds.seconds(60)
+
+    /// A broker without accounts whose store is not open yet.
+    package init(ports: BrokerPorts, log: Logger) {
+        self.ports = ports
+        self.log = log
+        clock = ports.clock
+        runner = SourceRunner(files: ports.files, fetcher: ports.fetcher, clock: ports.clock)
+        storeState = .sealed(.sealed)
+        lastReview = ports.clock.now.boot
+        scheduleWake()
+    }
+
+    // MARK: Looking
+
+    /// The account with that name, for whoever may know of it.
+    package func account(named name: Span<UInt8>) -> Account? { accounts.find(name) }
+
+    /// How many accounts there are, stopped and parked ones included.
+    package var accountCount: Int { accounts.count }
+
+    /// All accounts, in no order.
+    package var allAccounts: some Sequence<Account> { accounts.all }
+
+    /// All accounts by name.
+    package func accountsByName() -> [Account] { accounts.sorted() }
+
+    /// How many accounts are in which state.
+    package func stateCounts() -> [SessionState: Int] {
+        let now = clock.now
+        var counts: [SessionState: Int] = [:]
+        for account in accounts.all { counts[account.session.state(at: now), default: 0] += 1 }
+        return counts
+    }
+
+    // MARK: Events
+
+    /// Gives an event to an account's session and does what it decides.
+    package func apply(_ event: SessionEvent, to account: Account) {
+        let now = clock.now
+        let effects = account.session.apply(event, at: now, draw: ports.draw())
+        settle(account, now)
+        carryOut(effects, for: account)
+    }
+
+    /// Brings in line what depends on a session that may have changed.
+    func settle(_ account: Account, _ now: Instant) {
+        account.renderedToken = nil
+        account.freshness = account.session.freshness
+        account.version &+= 1
+        guard !account.isGone else {
+            keepDormant(account)
+            return
+        }
+        wakes.schedule(account, at: isShuttingDown ? nil : account.session.nextWakeUp(at: now))
+        let state = account.session.state(at: now)
+        if state != account.lastState {
+            let old = account.lastState
+            account.lastState = state
+            observer?.broker(reports: account, movedFrom: old, to: state)
+        }
+        scheduleWake()
+    }
+
+    /// Does what a session decided, in the order of the decisions: what follows from doing it comes after it, not in between.
+    func carryOut(_ effects: [SessionEffect], for account: Account) {
+        guard !effects.isEmpty else { return }
+        undone.append((account, effects))
+        guard !isCarryingOut else { return }
+        isCarryingOut = true
+        var next = 0
+        while next < undone.count {
+            let (account, effects) = undone[next]
+            next += 1
+            for effect in effects { carryOut(effect, for: account) }
+        }
+        undone.removeAll()
+        isCarryingOut = false
+    }
+
+    private func carryOut(_ effect: SessionEffect, for account: Account) {
+        switch effect {
+        case .startRefresh(let ticket, let reason): startRefresh(ticket, reason, account)
+        case .cancelRefresh(let ticket): cancelRefresh(ticket, account)
+        // Stored behind its removal, it would be what a later account of that name begins with.
+        case .persist(let held, _) where account.isForgotten:
+            apply(.committed(held.generation, .conflict(stored: .none)), to: account)
+        case .persistDeletion(let generation, _) where account.isForgotten:
+            apply(.committed(generation, .conflict(stored: .none)), to: account)
+        case .persist(let held, let expected):
+            submit(.putCredential(account: account.name, held, expected: expected)) { [weak self] failure in
+                self?.apply(.committed(held.generation, failure), to: account)
+            }
+        case .persistDeletion(let generation, let expected):
+            submit(.deleteCredential(account: account.name, generation: generation, expected: expected)) {
+                [weak self] failure in
+                self?.apply(.committed(generation, failure), to: account)
+            }
+        case .answer(let waiter, let answer):
+            observer?.broker(answers: waiter, for: account, .session(answer))
+        case .announce(let change):
+            if !account.isGone { announce(change, account) }
+        }
+    }
+
+    private func announce(_ change: SessionChange, _ account: Account) {
+        switch change {
+        case .replaced(let generation):
+            spread(account)
+            log.log(
+                .notice, "Credential replaced", id: MessageID.credentialReplaced,
+                (.account, .public(account.name.text)), (.generation, .integer(generation.number)))
+        case .deleted:
+            spread(account)
+            log.log(
+                .notice, "Credential deleted", id: MessageID.credentialDeleted,
+                (.account, .public(account.name.text)))
+        case .refreshFailed(let failure):
+            log.log(
+                .warning, "Refresh failed", id: MessageID.refreshFailed,
+                (.account, .public(account.name.text)),
+                (.kind, .public(failure.kind.rawValue)), (.status, .integer(Int64(failure.httpStatus ?? 0))))
+        case .recovered:
+            log.log(
+                .notice, "Refresh works again", id: MessageID.refreshRecovered,
+                (.account, .public(account.name.text)))
+        case .notStored:
+            log.log(
+                .error, "Credential is served from memory, the store refused it", id: MessageID.storeRefused,
+                (.account, .public(account.name.text)))
+        }
+        observer?.broker(reports: change, of: account)
+    }
+
+    /// Makes an account due earlier where many would be due in the same second.
+    func spread(_ account: Account) {
+        let now = clock.now
+        let second = account.session.schedule?.refreshAt?.seconds
+        if let old = account.dueSecond { crowd.leave(old) }
+        account.dueSecond = second
+        guard let second, crowd.enter(second) else { return }
+        let widest = UInt64(DueCrowd.widestSpread.count)
+        account.session.bringForward(by: Milliseconds(Int64(ports.draw() % (widest + 1))))
+        settle(account, now)
+    }
+
+    // MARK: Time
+
+    /// Does what is due; whoever keeps the clock calls it at the moment that was asked for, and when a clock was set.
+    package func wakeUp() {
+        let now = clock.now
+        announcedWake = nil
+        if now.boot >= lastReview + Self.reviewInterval {
+            review()
+        } else {
+            for account in wakes.take(dueAt: now.boot) { apply(.wokeUp, to: account) }
+        }
+        scheduleWake()
+    }
+
+    /// Looks at every account again: a clock was set, or time has passed that nobody counted.
+    package func review() {
+        lastReview = clock.now.boot
+        _ = wakes.take(dueAt: lastReview)
+        for account in accounts.sorted() { apply(.wokeUp, to: account) }
+        scheduleWake()
+    }
+
+    private func scheduleWake() {
+        guard !isShuttingDown else { return }
+        let next = min(wakes.next ?? .distantFuture, lastReview + Self.reviewInterval)
+        guard next != announcedWake else { return }
+        announcedWake = next
+        ports.waker.wake(at: next)
+    }
+
+    /// Begins no refresh any more and sends everybody away who waits; changes that are on their way to the disk go on.
+    package func shutDown() {
+        isShuttingDown = true
+        for account in accounts.sorted() {
+            apply(.shuttingDown, to: account)
+            endCheck(of: account, .shuttingDown)
+        }
+        ports.waker.wake(at: nil)
+    }
+
+    /// Changes that the store has not answered.
+    package var pendingChanges: Int { changes.count }
+
+    // MARK: Store
+
+    func submit(_ operation: StoreChange.Operation, _ completion: @escaping (StoreFailure?) -> Void) {
+        lastChangeID += 1
+        changes[lastChangeID] = completion
+        ports.store.submit(StoreChange(id: lastChangeID, operation))
+    }
+
+    func storeAnswered(_ completion: StoreCompletion) {
+        if completion.failure == nil { counters.commits += 1 }
+        changes.removeValue(forKey: completion.id)?(completion.failure)
+    }
+
+    /// The newest moment in the store when it was opened: a wall clock that is earlier is not trusted.
+    var lastWrittenAt: WallTime?
+
+    /// Puts back what the store held for an account.
+    func restore(_ stored: StoredCredential, to account: Account, _ now: Instant) {
+        account.session.restore(
+            stored, at: now, trustsWallClock: lastWrittenAt.map { now.wall >= $0 } ?? true,
+            lastWrittenAt: lastWrittenAt)
+    }
+
+    func setStoreState(_ state: StoreState) {
+        guard state != storeState else { return }
+        storeState = state
+        observer?.brokerStoreDidChange()
+    }
+}

@@ -1,0 +1,195 @@
+package import CredentialCore
+import Log
+package import Secrets
+
+/// Accounts coming, changing and going.
+extension Broker {
+    /// Takes the accounts that the configuration describes, instead of those that it described before.
+    ///
+    /// A name that an added account has is configuration's from now on; the added one is back when configuration lets go of it.
+    package func configure(_ definitions: [AccountDefinition]) {
+        let names = Set(definitions.map(\.name))
+        for old in configured where !names.contains(old.name) {
+            if let added = added[old.name], let account = accounts.find(old.name) {
+                change(account, to: added)
+            } else {
+                drop(old.name)
+            }
+        }
+        configured = definitions
+        for definition in definitions {
+            guard let account = accounts.find(definition.name) else {
+                add(definition)
+                continue
+            }
+            change(account, to: definition)
+        }
+        // Who is an administrator may have changed as well, so every verdict is to be reached again.
+        accessVersion += 1
+        for account in accounts.all { account.accessVersion = accessVersion }
+        observer?.brokerAccountsDidChange()
+    }
+
+    /// Whether an account with that name is there, is on its way to the disk, or is hidden by a configured one.
+    package func isTaken(_ name: AccountName) -> Bool {
+        accounts.find(name) != nil || adding.contains(name) || added[name] != nil
+    }
+
+    /// Adds an account over RPC, one whose name is not taken: answered once it is on disk.
+    package func addAccount(
+        _ definition: AccountDefinition, definitionText: SecretBytes, policyText: SecretBytes,
+        waiter: WaiterID
+    ) {
+        adding.insert(definition.name)
+        submit(.putAccount(name: definition.name, definition: definitionText, policy: policyText)) {
+            [weak self] failure in
+            guard let self else { return }
+            adding.remove(definition.name)
+            if let failure {
+                observer?.broker(answers: waiter, for: nil, .storeFailed(failure))
+                return
+            }
+            added[definition.name] = definition
+            // Between the question and the answer of the disk a reload may have brought the name in: files win.
+            if accounts.find(definition.name) == nil {
+                let account = add(definition)
+                observer?.broker(added: account)
+            }
+            observer?.broker(answers: waiter, for: accounts.find(definition.name), .accountAdded)
+        }
+    }
+
+    /// Removes an account that came over RPC, with its credential: answered once that is on disk.
+    package func removeAccount(_ account: Account, waiter: WaiterID) {
+        // Nothing may be stored for it behind its removal.
+        let wasActive = account.session.standing == .active
+        apply(.stopped, to: account)
+        submit(.deleteAccount(name: account.name)) { [weak self] failure in
+            guard let self else { return }
+            if failure == nil { added[account.name] = nil }
+            if account.definition.origin == .rpc, failure == nil {
+                account.isForgotten = true
+                drop(account.name)
+                dormant[account.name] = nil
+                observer?.broker(removed: account)
+            } else if wasActive, !account.isGone {
+                apply(.started, to: account)
+            }
+            observer?.broker(
+                answers: waiter, for: account, failure.map { .storeFailed($0) } ?? .accountRemoved)
+        }
+    }
+
+    /// Asks the source and says how that went; nothing is kept.
+    ///
+    /// Whoever asks while a check is out is told what that one finds.
+    package func check(_ account: Account, waiter: WaiterID) {
+        guard let source = account.definition.source else {
+            observer?.broker(answers: waiter, for: account, .session(.failure(.noSource)))
+            return
+        }
+        guard !isShuttingDown else {
+            observer?.broker(answers: waiter, for: account, .shuttingDown)
+            return
+        }
+        guard account.check == nil else {
+            account.check?.waiters.append(waiter)
+            return
+        }
+        account.check = (nil, [waiter])
+        let id = runner.start(source, account: account.name, reason: .forced) {
+            [weak self, unowned account] outcome in
+            account.check?.id = nil
+            switch outcome {
+            case .success: self?.endCheck(of: account, .checked(nil))
+            case .failure(let failure): self?.endCheck(of: account, .checked(failure))
+            }
+        }
+        if runner.isRunning(id) { account.check?.id = id }
+    }
+
+    /// Tells those who wait for a check how it ended, and gives it up if it has not.
+    func endCheck(of account: Account, _ answer: BrokerAnswer) {
+        guard let check = account.check else { return }
+        account.check = nil
+        if let id = check.id { runner.cancel(id) }
+        for waiter in check.waiters { observer?.broker(answers: waiter, for: account, answer) }
+    }
+
+    // MARK: Parts
+
+    @discardableResult
+    func add(_ definition: AccountDefinition) -> Account {
+        let now = clock.now
+        let session = CredentialSession(traits: traits(of: definition), standing: .sealed)
+        let account = Account(
+            definition: definition, session: session, accessVersion: accessVersion,
+            state: session.state(at: now))
+        accounts.insert(account)
+        if storeState == .open { open(account, now) }
+        return account
+    }
+
+    /// Puts back what was stored for an account, and lets it work.
+    func open(_ account: Account, _ now: Instant) {
+        if let stored = dormant.removeValue(forKey: account.name) { restore(stored, to: account, now) }
+        account.session.unseal(standing: standing(of: account.definition))
+        spread(account)
+        settle(account, now)
+    }
+
+    private func change(_ account: Account, to definition: AccountDefinition) {
+        let old = account.definition
+        guard old != definition else { return }
+        account.definition = definition
+        let now = clock.now
+        let effects = account.session.reconfigure(
+            traits(of: definition), sourceChanged: old.source != definition.source, at: now)
+        settle(account, now)
+        carryOut(effects, for: account)
+        if old.source != definition.source { endCheck(of: account, .session(.failure(.stopped))) }
+        if old.startsByItself != definition.startsByItself || old.origin != definition.origin {
+            apply(definition.startsByItself ? .started : .stopped, to: account)
+        }
+    }
+
+    private func drop(_ name: AccountName) {
+        guard let account = accounts.find(name) else { return }
+        apply(.stopped, to: account)
+        endCheck(of: account, .session(.failure(.stopped)))
+        wakes.schedule(account, at: nil)
+        if let second = account.dueSecond { crowd.leave(second) }
+        account.dueSecond = nil
+        accounts.remove(name)
+        account.isGone = true
+        if account.session.standing != .sealed { dormant[name] = Self.stored(account) }
+    }
+
+    /// Keeps up what is known of a vanished account: a change that was on its way to the disk has arrived.
+    func keepDormant(_ account: Account) {
+        let known = dormant[account.name]?.generation ?? .none
+        guard !account.isForgotten, accounts.find(account.name) == nil, known < account.session.generation
+        else { return }
+        dormant[account.name] = Self.stored(account)
+    }
+
+    private static func stored(_ account: Account) -> StoredCredential? {
+        guard account.session.generation > .none else { return nil }
+        return StoredCredential(
+            account: account.name, generation: account.session.generation, held: account.session.held)
+    }
+
+    func standing(of definition: AccountDefinition) -> CredentialSession.Standing {
+        definition.startsByItself ? .active : .stopped
+    }
+
+    func traits(of definition: AccountDefinition) -> CredentialSession.Traits {
+        var deadline = Milliseconds.seconds(15)
+        if case .http(let source) = definition.source {
+            deadline = max(deadline, Milliseconds(source.timeout.count + 2000))
+        }
+        return CredentialSession.Traits(
+            hasSource: definition.source != nil, destination: definition.destination, bootID: clock.bootID,
+            refreshDeadline: deadline)
+    }
+}

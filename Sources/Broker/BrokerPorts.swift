@@ -1,0 +1,69 @@
+package import CredentialCore
+
+/// What the broker needs of the world.
+package struct BrokerPorts {
+    /// Wall and boot time.
+    package let clock: any Clock
+    /// Where credentials and added accounts are kept.
+    package let store: any StorePort
+    /// Reads the files and systemd credentials that definitions refer to.
+    package let files: any FilePort
+    /// Carries out HTTP requests in the fetch worker.
+    package let fetcher: any FetchPort
+    /// Calls back when the next session is due.
+    package let waker: any WakePort
+    /// Gives random numbers for jitter: they spread load, they protect nothing.
+    package let draw: () -> UInt64
+
+    /// All ports; none has a default, so that a test says what its world is.
+    package init(
+        clock: any Clock, store: any StorePort, files: any FilePort, fetcher: any FetchPort,
+        waker: any WakePort,
+        draw: @escaping () -> UInt64
+    ) {
+        self.clock = clock
+        self.store = store
+        self.files = files
+        self.fetcher = fetcher
+        self.waker = waker
+        self.draw = draw
+    }
+}
+
+/// Calls the broker's `wakeUp` at a moment; a later call replaces an earlier one.
+package protocol WakePort: AnyObject {
+    func wake(at moment: BootTime?)
+}
+
+/// What a caller of the broker is told.
+package enum BrokerAnswer: Sendable {
+    case session(SessionAnswer)
+    case accountAdded
+    case accountRemoved
+    /// What `account.check` found: nothing wrong, or what.
+    case checked(RefreshFailure?)
+    case storeFailed(StoreFailure)
+    case shuttingDown
+}
+
+/// Whoever speaks for the broker's callers.
+///
+/// All calls come on the loop, some from within a call to the broker.
+package protocol BrokerObserver: AnyObject {
+    func broker(answers waiter: WaiterID, for account: Account?, _ answer: BrokerAnswer)
+    func broker(reports change: SessionChange, of account: Account)
+    func broker(reports account: Account, movedFrom old: SessionState, to new: SessionState)
+    /// An account was added over RPC.
+    func broker(added account: Account)
+    /// An account was removed over RPC.
+    func broker(removed account: Account)
+    /// Any number of accounts came, changed or went, or who may use them changed.
+    func brokerAccountsDidChange()
+    func brokerStoreDidChange()
+}
+
+/// How the store is, as far as the broker was told.
+package enum StoreState: Equatable, Sendable {
+    case sealed(StoreFailure)
+    case open
+}

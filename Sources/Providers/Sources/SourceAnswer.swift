@@ -1,0 +1,119 @@
+package import CredentialCore
+import JSON
+package import Secrets
+
+/// What a source answered, read into a fresh credential or a classified failure.
+package enum SourceAnswer {
+    /// A credential, and whether it came with an expiry that is no moment.
+    package struct Reading: Sendable {
+        /// The credential, not yet compared with the one before.
+        package let fresh: FreshCredential
+        /// Whether an expiry was there that is no moment and counts as unknown.
+        package let hasImplausibleExpiry: Bool
+    }
+
+    /// Reads the answer of the user's backend.
+    ///
+    /// Only 401 and 403 are a refusal, and not when they are a web page: a gateway's page is not the backend's word. Everything else
+    /// that is not a credential is the backend's trouble and passes.
+    package static func read(
+        _ response: FetchResponse, fields: FieldMap?, sentAt: WallTime
+    ) throws(RefreshFailure) -> Reading {
+        switch response.status {
+        case 200..<300:
+            return try read(
+                response.body, fields: fields, sentAt: sentAt, originDate: response.date,
+                status: response.status)
+        case 401, 403:
+            throw RefreshFailure(
+                isPage(response) ? .upstreamError : .rejected, httpStatus: response.status,
+                providerCode: errorCode(in: response.body), retryAfter: response.retryAfter)
+        default:
+            throw RefreshFailure(
+                .upstreamError, httpStatus: response.status, providerCode: errorCode(in: response.body),
+                retryAfter: response.retryAfter)
+        }
+    }
+
+    /// Reads a JSON object that holds a credential; without `sentAt` nobody knows from when an `expires_in` counts, and it says nothing.
+    package static func read(
+        _ body: SecretBytes, fields: FieldMap?, sentAt: WallTime?, originDate: WallTime? = nil,
+        status: Int? = nil
+    ) throws(RefreshFailure) -> Reading {
+        try body.withSpan { bytes throws(RefreshFailure) in
+            var document = JSONDocument(limits: JSONLimits(length: 1 << 20, depth: 32))
+            let root: JSONValue
+            do throws(JSONFailure) {
+                root = try document.parse(bytes)
+            } catch {
+                throw RefreshFailure(bytes.isEmpty ? .empty : .malformed, httpStatus: status)
+            }
+            guard root.kind == .object else { throw RefreshFailure(.malformed, httpStatus: status) }
+            let reader = AnswerReader(fields: fields, status: status)
+            return try reader.read(root, sentAt: sentAt, originDate: originDate)
+        }
+    }
+
+    /// Reads a bare token: one line end after it is not part of it.
+    package static func read(token text: SecretBytes) throws(RefreshFailure) -> Reading {
+        let token = text.withSpan { bytes in
+            var end = bytes.count
+            if end > 0, bytes[end - 1] == UInt8(ascii: "\n") { end -= 1 }
+            if end > 0, bytes[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+            return SecretBytes(copying: bytes.extracting(0..<end))
+        }
+        return try assemble(
+            idToken: token, accessToken: nil, issuer: nil, hint: .absent, originDate: nil, status: nil)
+    }
+
+    /// Puts a credential together; a bearer that is a JWT adds its own expiry.
+    package static func assemble(
+        idToken: SecretBytes?, accessToken: SecretBytes?, issuer: String?, hint: ExpiryReading,
+        originDate: WallTime?,
+        status: Int?
+    ) throws(RefreshFailure) -> Reading {
+        let credential: Credential
+        do throws(Credential.Failure) {
+            credential = try Credential(idToken: idToken, accessToken: accessToken, issuer: issuer)
+        } catch {
+            switch error {
+            case .empty: throw RefreshFailure(.empty, httpStatus: status)
+            case .tooLarge: throw RefreshFailure(.tooLarge, httpStatus: status)
+            case .malformed: throw RefreshFailure(.malformed, httpStatus: status)
+            }
+        }
+        let exp = UnverifiedJWT(credential.bearer)?.exp ?? .absent
+        return Reading(
+            fresh: FreshCredential(
+                credential: credential, expiries: Expiries(hint: hint.moment, exp: exp.moment),
+                originDate: originDate),
+            hasImplausibleExpiry: hint == .implausible || exp == .implausible)
+    }
+
+    private static func isPage(_ response: FetchResponse) -> Bool {
+        guard let type = response.contentType?.lowercased() else { return false }
+        return type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")
+    }
+
+    /// The `error` member of a JSON body (RFC 6749 §5.2), where it is a word that is safe to print.
+    private static func errorCode(in body: SecretBytes) -> String? {
+        body.withSpan { bytes in
+            var document = JSONDocument()
+            guard let root = try? document.parse(bytes), let code = root.member("error"),
+                code.kind == .string,
+                (1...64).contains(code.raw.count)
+            else { return nil }
+            let raw = code.raw
+            for index in 0..<raw.count {
+                switch raw[index] {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+                    UInt8(ascii: "."):
+                    continue
+                default: return nil
+                }
+            }
+            return code.string
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import CredentialCore
+import Providers
+import Secrets
+import Testing
+
+@Suite struct `Answers of backends` {
+    private static let sent = WallTime(seconds: 1_767_225_600)
+
+    private func read(
+        _ body: StaticString, fields: FieldMap? = nil, status: Int = 200, type: String? = "application/json",
+        retryAfter: Milliseconds? = nil
+    ) throws(RefreshFailure) -> SourceAnswer.Reading {
+        try SourceAnswer.read(
+            FetchResponse(
+                status: status, retryAfter: retryAfter, date: Self.sent, contentType: type,
+                body: SecretBytes(body)), fields: fields, sentAt: Self.sent)
+    }
+
+    private func isSame(_ secret: SecretBytes?, _ text: StaticString) -> Bool {
+        secret?.isEqual(to: SecretBytes(text)) ?? false
+    }
+
+    @Test(
+        arguments: [
+            #"{"id_token":"t"}"#, #"{"idToken":"t"}"#, #"{"jwt":"t"}"#, #"{"token":"t"}"#,
+            #"{"id_token":"","token":"t"}"#, #"{"id_token":null,"jwt":"t"}"#,
+            #" {"x":[1,{"y":2}],"token":"t"} "#,
+        ] as [StaticString])
+    func `the usual names of an identity token are understood`(body: StaticString) throws {
+        let reading = try read(body)
+        #expect(isSame(reading.fresh.credential.idToken, "t"))
+        #expect(reading.fresh.credential.accessToken == nil)
+        #expect(reading.fresh.expiries == .unknown)
+        #expect(reading.fresh.originDate == Self.sent)
+        #expect(!reading.hasImplausibleExpiry)
+    }
+
+    @Test(arguments: [#"{"access_token":"t"}"#, #"{"accessToken":"t"}"#] as [StaticString])
+    func `an access token alone is the bearer`(body: StaticString) throws {
+        #expect(isSame(try read(body).fresh.credential.bearer, "t"))
+    }
+
+    @Test(
+        arguments: [
+            (#"{"token":"t","expires_in":60}"#, 60), (#"{"token":"t","expiresIn":"60"}"#, 60),
+            (#"{"token":"t","expires_in":60.9}"#, 60), (#"{"token":"t","expires_at":1767225700}"#, 100),
+            (#"{"token":"t","expires_at":1767225700000}"#, 100),
+            (#"{"token":"t","expiresAt":"2026-01-01T00:01:00Z"}"#, 60),
+            (#"{"token":"t","expires_at":1767225700,"expires_in":60}"#, 60),
+            (#"{"token":"t","expires_at":1767225630,"expires_in":60}"#, 30),
+            (#"{"token":"t","expires_at":null,"expires_in":60}"#, 60), (#"{"token":"t","expires_in":-5}"#, 0),
+        ] as [(StaticString, Int64)])
+    func `an expiry is the earlier of the two`(body: StaticString, seconds: Int64) throws {
+        #expect(try read(body).fresh.expiries.hint == Self.sent + .seconds(seconds))
+    }
+
+    @Test(
+        arguments: [
+            #"{"token":"t","expires_in":1e300}"#, #"{"token":"t","expires_at":true}"#,
+            #"{"token":"t","expires_at":"soon"}"#, #"{"token":"t","expires_in":99999999999999999999}"#,
+        ] as [StaticString])
+    func `an expiry that is no moment counts as unknown, with a warning`(body: StaticString) throws {
+        let reading = try read(body)
+        #expect(reading.fresh.expiries.hint == nil)
+        #expect(reading.hasImplausibleExpiry)
+    }
+
+    @Test func `the bearer's own expiry is read`() throws {
+        // {"alg":"none"}.{"exp":1767225700}.
+        let reading = try read(#"{"token":"eyJhbGciOiJub25lIn0.eyJleHAiOjE3NjcyMjU3MDB9."}"#)
+        #expect(reading.fresh.expiries.exp == WallTime(seconds: 1_767_225_700))
+    }
+
+    @Test func `a map names members by paths, and what it says of tokens is all`() throws {
+        let map = FieldMap(idToken: "data.jwt", accessToken: "data.at", expiresIn: "data.ttl")
+        let reading = try read(
+            #"{"data":{"jwt":"i","at":"a","ttl":60},"token":"wrong","issuer":"me"}"#, fields: map)
+        #expect(isSame(reading.fresh.credential.idToken, "i"))
+        #expect(isSame(reading.fresh.credential.companion, "a"))
+        #expect(reading.fresh.credential.issuer == "me")
+        #expect(reading.fresh.expiries.hint == Self.sent + .seconds(60))
+        #expect(throws: RefreshFailure(.empty, httpStatus: 200)) {
+            try read(#"{"token":"t"}"#, fields: FieldMap(idToken: "jwt"))
+        }
+        #expect(
+            isSame(try read(#"{"a.b":"t"}"#, fields: FieldMap(token: "a.b")).fresh.credential.bearer, "t"))
+        #expect(throws: RefreshFailure(.empty, httpStatus: 200)) {
+            try read(#"{"a":"t"}"#, fields: FieldMap(token: "a.b.c"))
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("", RefreshFailure.Kind.empty), ("{}", .empty), (#"{"token":""}"#, .empty),
+            (#"{"ok":false}"#, .empty),
+            (#"{"error":"x"}"#, .empty), ("<html>", .malformed), ("[]", .malformed), (#""t""#, .malformed),
+            ("null", .malformed), (#"{"token":5}"#, .malformed), (#"{"token":"a","token":"b"}"#, .malformed),
+            (#"{"token":"a\n"}"#, .malformed), (#"{"token":"t","issuer":5}"#, .malformed),
+            (#"{"token":"t""#, .malformed),
+            (#"{"token":["t"]}"#, .malformed), (#"{"token":"t","issuer":"a b"}"#, .malformed),
+        ] as [(StaticString, RefreshFailure.Kind)])
+    func `what holds no credential is told apart`(body: StaticString, kind: RefreshFailure.Kind) {
+        #expect(throws: RefreshFailure(kind, httpStatus: 200)) { try read(body) }
+    }
+
+    @Test func `a token of 256 KiB is taken and one byte more is not`() throws {
+        func body(_ length: Int) -> SecretBytes {
+            var buffer = SecretBuffer()
+            buffer.append(#"{"token":""#)
+            for _ in 0..<length { buffer.append(0x74) }
+            buffer.append(#""}"#)
+            return buffer.finish()
+        }
+        let reading = try SourceAnswer.read(body(262_144), fields: nil, sentAt: Self.sent)
+        #expect(reading.fresh.credential.bearer.count == 262_144)
+        #expect(throws: RefreshFailure(.tooLarge)) {
+            try SourceAnswer.read(body(262_145), fields: nil, sentAt: Self.sent)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (401, "application/json", RefreshFailure.Kind.rejected), (403, "application/json", .rejected),
+            (401, nil, .rejected), (403, "text/html; charset=utf-8", .upstreamError),
+            (401, "TEXT/HTML", .upstreamError),
+            (403, "application/xhtml+xml", .upstreamError), (400, "application/json", .upstreamError),
+            (404, "application/json", .upstreamError), (429, "application/json", .upstreamError),
+            (500, "application/json", .upstreamError), (503, "text/html", .upstreamError),
+            (301, nil, .upstreamError), (302, nil, .upstreamError), (307, nil, .upstreamError),
+            (199, nil, .upstreamError),
+        ] as [(Int, String?, RefreshFailure.Kind)])
+    func `only 401 and 403 that are no page are a refusal`(
+        status: Int, type: String?, kind: RefreshFailure.Kind
+    ) {
+        #expect(
+            throws: RefreshFailure(
+                kind, httpStatus: status, providerCode: "no_user", retryAfter: .seconds(7))
+        ) {
+            try read(
+                #"{"error":"no_user","token":"t"}"#, status: status, type: type, retryAfter: .seconds(7))
+        }
+    }
+
+    @Test(
+        arguments: [
+            #"{"error":"with space"}"#, #"{"error":""}"#, #"{"error":5}"#, #"{"error":"\u001b[31m"}"#,
+            "<html>",
+            #"{"error":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#,
+        ] as [StaticString])
+    func `an error code that is not safe to print is left out`(body: StaticString) {
+        #expect(throws: RefreshFailure(.rejected, httpStatus: 401)) { try read(body, status: 401) }
+    }
+
+    @Test(
+        arguments: [
+            ("t\n", "t"), ("t\r\n", "t"), ("t", "t"), (" t", " t"), ("t\n\n", nil), ("", nil), ("\n", nil),
+        ]
+            as [(StaticString, StaticString?)])
+    func `a bare token ends before its line end`(text: StaticString, token: StaticString?) {
+        let reading = try? SourceAnswer.read(token: SecretBytes(text))
+        if let token {
+            #expect(isSame(reading?.fresh.credential.bearer, token))
+        } else {
+            #expect(reading == nil)
+        }
+    }
+}
+
+@Suite struct `Requests to backends` {
+    private static let secret = SecretReference.file(path: "/s")
+
+    private func make(
+        _ source: HTTPSource, _ secrets: [StaticString] = []
+    ) throws -> FetchRequest {
+        let name = try #require(AccountName("bot"))
+        return try SourceRequest.make(
+            id: 9, source: source, account: name, reason: .expiring,
+            secrets: secrets.map { SecretBytes($0) })
+    }
+
+    private func url() throws -> HTTPURL { try HTTPURL("https://b.example/t") }
+
+    @Test func `a template is filled in, and other braces stay`() throws {
+        let request = try make(
+            HTTPSource(
+                url: url(), bodyTemplate: "{x{account}&{reason}{{account}}{", contentType: "text/plain"))
+        #expect(request.body?.isEqual(to: SecretBytes("{xbot&expiring{bot}{")) == true)
+        #expect(request.headers.map(\.name) == ["Content-Type", "Accept"])
+        #expect(request.headers[0].value.isEqual(to: SecretBytes("text/plain")))
+    }
+
+    @Test func `a GET has no body, and what the operator says of headers holds`() throws {
+        let request = try make(
+            HTTPSource(
+                url: url(), method: .get,
+                headers: [HTTPSource.Header(name: "accept", value: .literal("text/plain"))]))
+        #expect(request.body == nil)
+        #expect(request.headers.map(\.name) == ["accept"])
+        #expect(request.id == 9 && request.bodyLimit == 1_048_576 && request.timeout == .seconds(8))
+    }
+
+    @Test(arguments: ["", "\n", "a\nb", "a\r\n\r\n", "\u{7f}", "ä", "a\tb"] as [StaticString])
+    func `a secret that no header can carry makes the source unusable`(secret: StaticString) throws {
+        let header = HTTPSource.Header(name: "A", value: .secret(Self.secret, prefix: "Bearer "))
+        #expect(throws: RefreshFailure(.sourceUnavailable)) {
+            try make(HTTPSource(url: url(), headers: [header]), [secret])
+        }
+        #expect(throws: RefreshFailure(.sourceUnavailable)) {
+            try make(HTTPSource(url: url(), headers: [header]), [])
+        }
+    }
+
+    @Test func `secrets stand behind their prefixes in the order of the headers`() throws {
+        let headers = [
+            HTTPSource.Header(name: "A", value: .secret(.file(path: "/a"), prefix: "x ")),
+            HTTPSource.Header(name: "B", value: .literal("b")),
+            HTTPSource.Header(name: "C", value: .secret(.credential(name: "c"), prefix: "")),
+        ]
+        let source = try HTTPSource(url: url(), headers: headers)
+        #expect(SourceRequest.references(of: source) == [.file(path: "/a"), .credential(name: "c")])
+        let request = try make(source, ["1\r\n", "2"])
+        #expect(request.headers[0].value.isEqual(to: SecretBytes("x 1")))
+        #expect(request.headers[2].value.isEqual(to: SecretBytes("2")))
+    }
+}
