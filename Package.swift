@@ -63,6 +63,13 @@ let package = Package(
 
         // Layer 3: the world.
         .target(name: "EventLoop", dependencies: ["CSystemd", "CLinux", "Secrets"], swiftSettings: strict),
+        .target(
+            name: "RPCServer",
+            dependencies: [
+                "EventLoop", "JSONRPC", "JSON", "Secrets", "ChatAuthAPI", "Broker", "CredentialCore", "Log",
+                "Providers",
+            ],
+            swiftSettings: pure + lifetimes),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -86,6 +93,25 @@ let package = Package(
             name: "ConfigurationTests",
             dependencies: ["Configuration", "CredentialCore", "FuzzProperties", "Log", "TestSupport"],
             swiftSettings: strict),
+        .target(
+            name: "BrokerSupport",
+            dependencies: [
+                "Broker", "CredentialCore", "EventLoop", "JSON", "Log", "RPCServer", "Secrets", "TestSupport",
+            ],
+            path: "Tests/BrokerSupport", swiftSettings: strict + lifetimes),
+        .testTarget(
+            name: "BrokerTests",
+            dependencies: [
+                "Broker", "BrokerSupport", "CredentialCore", "RPCServer", "Secrets", "TestSupport",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "RPCServerTests",
+            dependencies: [
+                "Broker", "BrokerSupport", "ChatAuthAPI", "CredentialCore", "JSON", "Log", "RPCServer",
+                "Secrets",
+            ],
+            swiftSettings: strict + lifetimes),
         .testTarget(
             name: "ProvidersTests", dependencies: ["Providers", "CredentialCore", "JSON", "Secrets"],
             swiftSettings: strict),

@@ -1,0 +1,106 @@
+package import CredentialCore
+package import Log
+package import Secrets
+
+/// What only the whole program can do or knows.
+package protocol DaemonControl: AnyObject {
+    /// Reads the configuration again; `completion` is called on the loop.
+    func reload(_ completion: @escaping (ReloadOutcome) -> Void)
+    /// Sets what is logged from now on, until the configuration is read again.
+    func setLogLevel(_ level: LogLevel)
+    /// Reads the parameters of `account.add`, a JSON object, and turns the names of its rules into numbers; `completion` is called on the
+    /// loop, perhaps at once. False when too many are waiting: then it is not called.
+    func readAccount(
+        _ parameters: SecretBytes,
+        _ completion: @escaping (Result<AccountDefinition, AccountDefinitionJSON.Failure>) -> Void
+    ) -> Bool
+    /// A short keyed digest that tells tokens apart and gives nothing away.
+    func fingerprint(of secret: SecretBytes) -> String
+    /// What the daemon says of itself now.
+    var facts: DaemonFacts { get }
+    /// What the store says of itself now.
+    var storeFacts: StoreFacts { get }
+}
+
+/// How a reload ended.
+///
+/// What was refused changed nothing.
+package enum ReloadOutcome: Sendable {
+    case done(accounts: Int)
+    /// Each with file and line.
+    case refused([String])
+}
+
+/// What the daemon says of itself.
+package struct DaemonFacts: Sendable {
+    /// The number of the release.
+    package var version: String
+    /// When this process began to serve.
+    package var startedAt: WallTime
+    /// `running` or `idle`: it is started when first needed.
+    package var worker: String
+    /// Whether first hand-outs can be written down; without that there are none.
+    package var isAuditWritable: Bool
+    /// Whether no page of the process can reach the swap.
+    package var isMemoryLocked: Bool
+    /// What this instance cannot protect against, for people.
+    package var remarks: [String]
+
+    /// All that the daemon says of itself at this moment.
+    package init(
+        version: String, startedAt: WallTime, worker: String, isAuditWritable: Bool, isMemoryLocked: Bool,
+        remarks: [String]
+    ) {
+        self.version = version
+        self.startedAt = startedAt
+        self.worker = worker
+        self.isAuditWritable = isAuditWritable
+        self.isMemoryLocked = isMemoryLocked
+        self.remarks = remarks
+    }
+}
+
+/// What the store says of itself.
+package struct StoreFacts: Sendable {
+    /// Path of the database.
+    package var path: String
+    /// Version of the format; 0 while it is sealed.
+    package var format: Int64
+    /// Commits since the store was made; 0 while it is sealed.
+    package var epoch: Int64
+    /// Sealed rows, of all tables.
+    package var rows: Int64
+    /// Whether the store's keys lie in memory that is never swapped.
+    package var isMemoryLocked: Bool
+
+    /// All that the store says of itself at this moment.
+    package init(path: String, format: Int64, epoch: Int64, rows: Int64, isMemoryLocked: Bool) {
+        self.path = path
+        self.format = format
+        self.epoch = epoch
+        self.rows = rows
+        self.isMemoryLocked = isMemoryLocked
+    }
+}
+
+/// What the server has done since it started; numbers only grow.
+package struct ServerCounters: Sendable {
+    var connectionsOpened: Int64 = 0
+    var connectionsRefused: Int64 = 0
+    var frames: Int64 = 0
+    var badFrames: Int64 = 0
+    var slowFrames: Int64 = 0
+    var unreadClosed: Int64 = 0
+    var calls: Int64 = 0
+    var callsFailed: Int64 = 0
+    var strayResponses: Int64 = 0
+    /// Hand-outs that needed a call of their own.
+    var calledHandouts: Int64 = 0
+    /// Calls for a fresh token, answered in the turn in which they came.
+    var answeredAtOnce: Int64 = 0
+
+    var handouts: Int64 { calledHandouts + answeredAtOnce }
+    var denials: Int64 = 0
+    var eventsSent: Int64 = 0
+    var eventOverflows: Int64 = 0
+}

@@ -1,0 +1,100 @@
+import Broker
+import ChatAuthAPI
+import CredentialCore
+import JSON
+
+/// From a method to what carries it out, and the two questions that come before: which account, and may he.
+extension RPCServer {
+    func dispatch(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
+        if call.method.description.access == .admin { try requireAdmin(call) }
+        switch call.method {
+        case .rpcHello: try rpcHello(call, parameters)
+        case .rpcDiscover: rpcDiscover(call)
+        case .tokenGet: try tokenGet(call, parameters)
+        case .tokenReject: try tokenReject(call, parameters)
+        case .headersGet: try headersGet(call, parameters)
+        case .credentialsSave: try credentialsSave(call, parameters)
+        case .credentialsSaveToken: try credentialsSaveToken(call, parameters)
+        case .credentialsInspect: try credentialsInspect(call, parameters)
+        case .credentialsDelete: try credentialsDelete(call, parameters)
+        case .accountAdd: try accountAdd(call, parameters)
+        case .accountRemove: try accountRemove(call, parameters)
+        case .accountList: try accountList(call, parameters)
+        case .accountShow: try accountShow(call, parameters)
+        case .accountStart: try accountStart(call, parameters)
+        case .accountStop: try accountStop(call, parameters)
+        case .accountCheck: try accountCheck(call, parameters)
+        case .authRefresh: try authRefresh(call, parameters)
+        case .eventsSubscribe: try eventsSubscribe(call, parameters)
+        case .eventsUnsubscribe: eventsUnsubscribe(call)
+        case .storeStatus: storeStatus(call)
+        case .daemonStatus: daemonStatus(call)
+        case .daemonMetrics: daemonMetrics(call)
+        case .daemonReload: daemonReload(call)
+        case .daemonSetLogLevel: try daemonSetLogLevel(call, parameters)
+        }
+    }
+
+    /// The account that a call names, and what the caller may do with it.
+    ///
+    /// Who may not know of an account is told exactly what he is told of one that is not there.
+    func account(
+        _ parameters: borrowing Parameters, _ call: Call, needs: Role
+    ) throws(CallFailure) -> (Account, Role) {
+        guard let member = parameters.member("account"), member.kind == .string else {
+            throw CallFailure(invalidParams: "account must be a string")
+        }
+        let name = member.raw.count <= 256 ? member.string.flatMap { AccountName($0) } : nil
+        guard let name, let account = broker.account(named: name.text.utf8.span) else {
+            // What is no account's name may be anything, a token that was pasted into the wrong place among it: it is not written down.
+            noteDenial(call, nil, .noAccount)
+            throw name == nil ? CallFailure.accountUnknown : unknownAccount
+        }
+        guard let role = self.role(of: call.client, call.client.grip(on: account)) else {
+            noteDenial(call, account.name, .noRule)
+            throw unknownAccount
+        }
+        guard role >= needs else {
+            noteDenial(call, account.name, .role)
+            var failure = CallFailure(
+                .permissionDenied, "your rules for this account allow to use it, not to operate it")
+            failure.account = account.name
+            throw failure
+        }
+        return (account, role)
+    }
+
+    /// What is said of an account that is not there or not allowed, which is the same.
+    ///
+    /// While the store is sealed nobody knows what accounts it has: to say that there is none would be a lie that a caller acts on.
+    private var unknownAccount: CallFailure {
+        broker.storeState == .open ? .accountUnknown : CallFailure(StoreFailure.sealed)
+    }
+
+    func isAdmin(_ client: Client) -> Bool {
+        policy().isAdmin(client.peer, isAdminSocket: client.connection.isAdminSocket)
+    }
+
+    private func requireAdmin(_ call: Call) throws(CallFailure) {
+        guard !isAdmin(call.client) else { return }
+        noteDenial(call, nil, .notAdmin)
+        throw CallFailure(
+            .permissionDenied, "only administrators may do this, on the administration socket")
+    }
+
+    /// The accounts that a client may use, by name.
+    func visibleAccounts(_ client: Client) -> [Account] {
+        broker.accountsByName().filter { role(of: client, on: $0) != nil }
+    }
+
+    /// Answers a call with what the broker says when it is not what was hoped for.
+    func fail(_ call: Call, _ answer: BrokerAnswer, _ account: Account?) {
+        switch answer {
+        case .session(.failure(let failure)): call.fail(CallFailure(failure, account: account?.name))
+        case .storeFailed(let failure): call.fail(CallFailure(failure))
+        case .shuttingDown:
+            call.fail(CallFailure(.shuttingDown, "the daemon is stopping", retryAfter: .seconds(1)))
+        default: call.fail(CallFailure(.accountBusy, "the account changed meanwhile; try again"))
+        }
+    }
+}

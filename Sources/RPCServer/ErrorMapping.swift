@@ -1,0 +1,164 @@
+import ChatAuthAPI
+import CredentialCore
+
+/// The only place that turns what the core says into kinds of the contract.
+extension CallFailure {
+    init(_ failure: SessionFailure, account: AccountName?) {
+        switch failure {
+        case .stopped:
+            self.init(.accountStopped, "the account is stopped; chatauth account start lets it work again")
+        case .parked:
+            self.init(
+                .accountParked,
+                "the credential was meant for another destination; put the old configuration back, or save a new one"
+            )
+        case .sealed:
+            self.init(.storeSealed, "the store is sealed; chatauth status says what is missing")
+        case .noSource:
+            self.init(
+                .noSource, "the account has no source to get a credential from; chatauth save gives it one")
+        case .signInNeeded(let reason, let retryAfter):
+            switch reason {
+            case .refusedWithoutReason:
+                self.init(
+                    .signInNeeded, "the source refused three times without a reason; see chatauth status",
+                    retryAfter: retryAfter)
+            case .signedOut:
+                self.init(.signInNeeded, "the account was signed out meanwhile", retryAfter: retryAfter)
+            case .credentialRejected:
+                self.init(
+                    .credentialRejected,
+                    "the platform refused the credential and the one after it; chatauth auth refresh asks again, save replaces it",
+                    retryAfter: retryAfter)
+            }
+        case .refresh(let failure, let retryAfter): self.init(failure, retryAfter: retryAfter)
+        case .deadlineExceeded(let retryAfter):
+            self.init(.deadlineExceeded, "no valid token within the time to wait", retryAfter: retryAfter)
+        case .rateLimited(let retryAfter):
+            self.init(
+                .rateLimited, "forced too often; the next time is after a pause", retryAfter: retryAfter)
+        case .store(let failure): self.init(failure)
+        case .shuttingDown:
+            self.init(.shuttingDown, "the daemon is stopping", retryAfter: .seconds(1))
+        }
+        self.account = account
+    }
+
+    init(_ failure: RefreshFailure, retryAfter: Milliseconds?) {
+        let (kind, message) = Self.words(for: failure)
+        self.init(kind, message, retryAfter: retryAfter)
+        httpStatus = failure.httpStatus
+        providerCode = failure.providerCode
+    }
+
+    /// The kind and the sentence for a failed refresh.
+    static func words(for failure: RefreshFailure) -> (kind: ErrorKind, message: String) {
+        switch failure.kind {
+        case .unreachable: (.upstreamUnreachable, "the source cannot be reached" + detail(failure))
+        case .timeout: (.upstreamTimeout, "the source did not answer in time" + detail(failure))
+        case .tls: (.tlsFailed, "no trusted connection to the source" + detail(failure))
+        case .upstreamError: (.upstreamError, "the source answered with an error" + detail(failure))
+        case .rejected: (.callbackRejected, "the source refused to give a credential" + detail(failure))
+        case .empty: (.credentialEmpty, "the source answered without a token; check the names in fields")
+        // What the caller gave is not malformed: a captive portal's page passes, and whoever asks is to come back.
+        case .malformed: (.upstreamError, "the source's answer cannot be read as a credential")
+        case .tooLarge:
+            (
+                .credentialTooLarge,
+                "the source's answer or its header is too large; a token may have 262144 bytes"
+            )
+        case .stale:
+            (.staleCredential, "the source gave a token that had expired, or the one that was just refused")
+        case .sourceUnavailable: (.upstreamError, "the source could not be asked" + detail(failure))
+        case .overloaded: (.overloaded, "the source's origin is failing or busy; asked again later")
+        }
+    }
+
+    private static func detail(_ failure: RefreshFailure) -> String {
+        switch failure.cause {
+        case .fetch(let cause): ": " + words(for: cause)
+        case .file(.missing): ": a file that the configuration names is missing"
+        case .file(.unsafe):
+            ": a file that the configuration names is open to others, a link, or somebody else's; chmod 600 closes it"
+        case .file(.tooLarge): ": a file that the configuration names is too large"
+        case .file(.unreadable): ": a file that the configuration names cannot be read"
+        case nil:
+            switch failure.httpStatus {
+            case .some(let status) where (300..<400).contains(status):
+                ": status \(status); redirects are not followed"
+            case .some(let status): ": status \(status)"
+            case nil: ""
+            }
+        }
+    }
+
+    private static func words(for failure: FetchFailure) -> String {
+        switch failure {
+        case .nameNotResolved: "its name does not resolve"
+        case .connectionFailed: "nothing accepts the connection"
+        case .connectionLost: "the connection broke off"
+        case .timeout: "it took longer than its timeout"
+        case .certificateExpired: "its certificate has expired, or this clock is wrong"
+        case .certificateWrongHost: "its certificate is for another host"
+        case .certificateUntrusted:
+            "its certificate is from an authority that is not trusted; ca_file names one that is"
+        case .tlsFailed: "the TLS handshake failed"
+        case .caFileUnreadable: "ca_file cannot be read by the fetch worker"
+        case .proxyFailed: "the proxy failed"
+        case .tooLarge: "its answer is too large"
+        case .badRequest: "the request cannot be sent as configured"
+        case .malformedResponse: "its answer is not HTTP"
+        case .workerLost: "the fetch worker ended or does not answer"
+        case .tooManyRequests: "too many requests are out"
+        }
+    }
+
+    /// What the operator can do something about; the rest is a number that errno(3) explains.
+    private static func words(forErrno code: Int32) -> String {
+        switch code {
+        case 1: "one belongs to another user, or is no regular file"
+        case 2: "one is missing"
+        case 13: "others have rights on one, or this user has none; chmod go= closes it"
+        case 20, 40: "one is a link or not a directory"
+        default: "error \(code)"
+        }
+    }
+
+    init(_ failure: StoreFailure) {
+        switch failure {
+        case .full: self.init(.storeFull, "the disk refused it; free space in the state directory")
+        case .io(let code) where code < 0:
+            self.init(.storeSealed, "the store's files cannot be used: " + Self.words(forErrno: -code))
+        case .io(let code): self.init(.storeFull, "the disk failed with SQLite code \(code)")
+        case .corrupt: self.init(.storeCorrupt, "the store is damaged; it was left as it is")
+        case .rolledBack:
+            self.init(
+                .storeRolledBack, "the store is older than what was last written here; it was left as it is")
+        case .keyMissing: self.init(.storeSealed, "the key is missing; the store is sealed")
+        case .keyWrong: self.init(.keyWrong, "the key is not this store's; the store is sealed")
+        case .keyFileUnsafe:
+            self.init(
+                .storeSealed,
+                "the key file is open to others, a link, or somebody else's; the store is sealed")
+        case .tooNew(let version):
+            self.init(.storeSealed, "the store has format \(version), which a newer version wrote")
+        case .inUse: self.init(.storeSealed, "another daemon holds the store")
+        case .conflict: self.init(.accountBusy, "the credential was replaced meanwhile; try again")
+        case .sealed: self.init(.storeSealed, "the store is sealed; chatauth status says what is missing")
+        case .busy:
+            self.init(.overloaded, "too many changes are waiting for the disk", retryAfter: .seconds(1))
+        }
+    }
+
+    init(_ failure: Credential.Failure) {
+        switch failure {
+        case .empty: self.init(.credentialEmpty, "neither id_token nor access_token is there")
+        case .tooLarge(let field, let length):
+            self.init(
+                .credentialTooLarge,
+                "\(field.rawValue) has \(length) bytes; \(Credential.tokenLimit) are allowed")
+        case .malformed(let field):
+            self.init(.credentialMalformed, "\(field.rawValue) has a byte that no header can carry")
+        }
+    }
+}

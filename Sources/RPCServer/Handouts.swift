@@ -1,0 +1,243 @@
+import Broker
+import ChatAuthAPI
+import CredentialCore
+import JSON
+import JSONRPC
+import Secrets
+
+/// Secrets leaving the process, and the audit log that knows of it first.
+///
+/// The first hand-out of a generation to a connection waits until its audit record is written; those that follow are counted, and
+/// the count is noted within a second. Where the record cannot be written, nothing is handed out.
+extension RPCServer {
+    /// Answers that wait for one audit record.
+    struct Handout {
+        let client: Client
+        let grip: Grip
+        let generation: Generation
+        var answers: [(call: Call, result: SecretBytes)]
+    }
+
+    /// Answers a frame that is a `token.get` in its usual form; false when it is anything else, or anything is out of the ordinary.
+    func answerAtOnce(_ frame: Span<UInt8>, _ client: Client) -> Bool {
+        guard let call = PlainCall(frame, usualGet) else { return false }
+        let seconds = call.number ?? 0
+        guard seconds <= 31_536_000 else { return false }
+        if let (result, count) = client.prepared?.take(call.text, minValid: .seconds(seconds), now: now) {
+            if count == 1 { noteLater(client) }
+            reply(rawID: call.rawID, result: result)
+            return true
+        }
+        guard let account = broker.account(named: call.text) else { return false }
+        return answerAtOnce(account, minValid: .seconds(seconds), rawID: call.rawID, client)
+    }
+
+    /// The same for a request that was parsed because it is written in another way.
+    func answerAtOnce(_ request: borrowing JSONRPCRequest, _ client: Client) -> Bool {
+        guard request.method.isString("token.get"), let params = request.params, params.kind == .object else {
+            return false
+        }
+        var found: Account?
+        var minValid = Milliseconds.zero
+        var members = params.members()
+        while let member = members.next() {
+            if member.key.isString("account") {
+                guard member.value.kind == .string, !member.value.hasEscapes else { return false }
+                found = broker.account(named: member.value.raw)
+            } else if member.key.isString("min_valid") || member.key.isString("wait") {
+                guard let seconds = member.value.integer, (0...31_536_000).contains(seconds) else {
+                    return false
+                }
+                // What is there already is not waited for.
+                if member.key.isString("min_valid") { minValid = .seconds(seconds) }
+            } else {
+                return false
+            }
+        }
+        guard let account = found else { return false }
+        return answerAtOnce(account, minValid: minValid, rawID: request.rawID, client)
+    }
+
+    /// Answers for a fresh credential that this connection was given before, and prepares the answer to the next such request.
+    private func answerAtOnce(
+        _ account: Account, minValid: Milliseconds, rawID: Span<UInt8>, _ client: Client
+    ) -> Bool {
+        let grip = client.grip(on: account)
+        let freshness = account.freshness
+        guard grip.isWritten, freshness.generation == grip.auditedGeneration,
+            freshness.holds(at: now, minValid: minValid),
+            role(of: client, grip) != nil, let result = renderedToken(account)
+        else { return false }
+        countRepeat(client, grip)
+        counters.answeredAtOnce += 1
+        countPrepared(client)
+        client.prepared = PreparedAnswer(grip: grip, result: result)
+        reply(rawID: rawID, result: result)
+        return true
+    }
+
+    private func reply(rawID: Span<UInt8>, result: SecretBytes) {
+        if output.appendResponse(rawID: rawID, result: result) >= Self.outputPiece { flush() }
+    }
+
+    @inline(__always)
+    func role(of client: Client, _ grip: Grip) -> Role? {
+        grip.role { rules in
+            policy().role(of: client.peer, isAdminSocket: client.connection.isAdminSocket, rules: rules)
+        }
+    }
+
+    /// The same without remembering it: who looks at all accounts must not take hold of them all.
+    func role(of client: Client, on account: Account) -> Role? {
+        policy().role(
+            of: client.peer, isAdminSocket: client.connection.isAdminSocket, rules: account.definition.access)
+    }
+
+    /// The result of `token.get` for a fresh credential, rendered once while nothing changes.
+    @inline(__always)
+    func renderedToken(_ account: Account) -> SecretBytes? {
+        if let rendered = account.renderedToken { return rendered }
+        let rendered = TokenReply.render(account, remarks: .none, now: now)
+        account.renderedToken = rendered
+        return rendered
+    }
+
+    /// Hands a rendered secret to a caller, once the audit log knows.
+    func handOut(_ result: SecretBytes, of account: Account, to call: Call) {
+        let client = call.client
+        guard !client.isEnding else {
+            call.abandon()
+            return
+        }
+        let grip = client.grip(on: account)
+        let generation = account.session.generation
+        guard grip.auditedGeneration == generation else {
+            countPrepared(client)
+            note(client, grip)
+            grip.auditedGeneration = generation
+            grip.isWritten = false
+            let id = nextHandout()
+            grip.handout = id
+            handouts[id] = Handout(
+                client: client, grip: grip, generation: generation, answers: [(call, result)])
+            audit.record(entry(client, call.method, grip, .handedOut), token: id)
+            return
+        }
+        // The record of the first one is on its way to the disk.
+        if let id = grip.handout {
+            handouts[id]?.answers.append((call, result))
+            return
+        }
+        countRepeat(client, grip)
+        counters.calledHandouts += 1
+        call.answer { writer in result.withSpan { writer.raw($0) } }
+    }
+
+    private func countRepeat(_ client: Client, _ grip: Grip) {
+        grip.repeats += 1
+        guard grip.repeats == 1 else { return }
+        noteLater(client)
+        client.repeatedGrips.append(grip)
+    }
+
+    private func noteLater(_ client: Client) {
+        guard !client.isRepeating else { return }
+        client.isRepeating = true
+        repeating.append(client)
+        needTick()
+    }
+
+    func noteAllRepeats() {
+        let noted = repeating
+        repeating.removeAll(keepingCapacity: true)
+        for client in noted { noteRepeats(of: client) }
+    }
+
+    func noteRepeats(of client: Client) {
+        client.isRepeating = false
+        countPrepared(client)
+        let grips = client.repeatedGrips
+        client.repeatedGrips = []
+        for grip in grips { note(client, grip) }
+    }
+
+    /// Brings the counts in line with what was answered from prepared answers.
+    func countAllPrepared() {
+        for client in repeating { countPrepared(client) }
+    }
+
+    private func countPrepared(_ client: Client) {
+        guard let grip = client.prepared?.grip else { return }
+        let isListed = grip.repeats > 0
+        counters.answeredAtOnce += client.countPrepared()
+        if !isListed, grip.repeats > 0 { client.repeatedGrips.append(grip) }
+    }
+
+    private func note(_ client: Client, _ grip: Grip) {
+        guard grip.repeats > 0 else { return }
+        audit.record(entry(client, .tokenGet, grip, .repeated(count: grip.repeats)), token: nil)
+        grip.repeats = 0
+    }
+
+    private func entry(
+        _ client: Client, _ method: Method, _ grip: Grip, _ decision: AuditEntry.Decision
+    ) -> AuditEntry {
+        AuditEntry(
+            time: now.wall, peer: client.peer, connection: client.connection.id, method: method.rawValue,
+            account: grip.account.name, generation: grip.auditedGeneration, decision: decision)
+    }
+}
+
+extension RPCServer: AuditObserver {
+    /// Lets the secret leave that waited for its record, or refuses it with `audit_unwritable`.
+    package func auditDidWrite(_ token: UInt64, isWritten: Bool) {
+        guard let handout = handouts.removeValue(forKey: token) else { return }
+        let grip = handout.grip
+        if grip.handout == token {
+            grip.handout = nil
+            grip.isWritten = isWritten
+            if !isWritten { grip.auditedGeneration = .none }
+        }
+        let refusal = isWritten ? objection(to: handout) : Self.auditUnwritable
+        var isFirst = true
+        for (call, result) in handout.answers {
+            if let refusal {
+                call.fail(refusal)
+                continue
+            }
+            counters.calledHandouts += 1
+            if !isFirst, grip.auditedGeneration == handout.generation { countRepeat(handout.client, grip) }
+            isFirst = false
+            call.answer { writer in result.withSpan { writer.raw($0) } }
+        }
+    }
+
+    private static var auditUnwritable: CallFailure {
+        CallFailure(
+            .auditUnwritable, "the audit log cannot be written, so nothing is handed out",
+            retryAfter: .seconds(1))
+    }
+
+    /// What happened while the record was on its way and forbids the hand-out.
+    private func objection(to handout: Handout) -> CallFailure? {
+        let account = handout.grip.account
+        guard !account.isGone, role(of: handout.client, handout.grip) != nil else { return .accountUnknown }
+        if let failure = account.session.standingFailure {
+            return CallFailure(failure, account: account.name)
+        }
+        guard account.session.held == nil else { return nil }
+        return CallFailure(.signInNeeded(.signedOut, retryAfter: nil), account: account.name)
+    }
+}
+
+extension SecretBuffer {
+    /// Appends a response and its line end, and answers how long the content is then: one access for all of it.
+    fileprivate mutating func appendResponse(rawID: Span<UInt8>, result: SecretBytes) -> Int {
+        append(#"{"jsonrpc":"2.0","id":"#)
+        append(rawID)
+        append(#","result":"#)
+        append(result)
+        append("}\n")
+        return count
+    }
+}

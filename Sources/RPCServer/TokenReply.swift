@@ -1,0 +1,130 @@
+import Broker
+import ChatAuthAPI
+import CredentialCore
+import JSON
+import Secrets
+
+/// The results that carry secrets.
+enum TokenReply {
+    /// The result of `token.get`.
+    static func render(_ account: Account, remarks: TokenRemarks, now: Instant) -> SecretBytes? {
+        guard let held = account.session.held else { return nil }
+        var writer = JSONWriter(capacity: held.credential.bearer.count + 512)
+        writer.beginObject()
+        writer.key("account")
+        writer.string(account.name.text)
+        writer.key("generation")
+        writer.integer(held.generation.number)
+        writer.key("bearer_token")
+        writer.string(held.credential.bearer)
+        writer.key("token_type")
+        writer.string("Bearer")
+        if let companion = held.credential.companion {
+            writer.key("companion_access_token")
+            writer.string(companion)
+        }
+        if let issuer = held.credential.issuer {
+            writer.key("issuer")
+            writer.string(issuer)
+        }
+        let schedule = account.session.schedule
+        writer.moment("expires_at", schedule?.expiresAt)
+        writer.key("expiry_source")
+        if let source = schedule?.source { writer.string(source.rawValue) } else { writer.null() }
+        writer.expiries(held.expiries)
+        writer.moment("refresh_at", schedule?.refreshAt)
+        writer.key("state")
+        writer.string(account.session.state(at: now).rawValue)
+        if remarks.isShortLived {
+            writer.key("short_lived")
+            writer.bool(true)
+        }
+        if let failure = remarks.refreshError {
+            writer.key("stale")
+            writer.bool(true)
+            writer.key("refresh_error")
+            writer.refreshFailure(failure)
+        }
+        writer.endObject()
+        return writer.finish().finish()
+    }
+
+    /// The result of `headers.get`: every header that a request to the platform takes (R20 to R22).
+    static func renderHeaders(_ account: Account, remarks: TokenRemarks) -> SecretBytes? {
+        guard let held = account.session.held else { return nil }
+        var writer = JSONWriter(capacity: held.credential.bearer.count + 512)
+        writer.beginObject()
+        writer.key("headers")
+        writer.beginArray()
+        writer.header("Authorization") { buffer in
+            buffer.append("Bearer ")
+            buffer.append(held.credential.bearer)
+        }
+        if let companion = held.credential.companion {
+            writer.header("X-Access-Token") { $0.append(companion) }
+        }
+        if let issuer = held.credential.issuer {
+            writer.header("X-Auth-Issuer") { $0.append(issuer) }
+        }
+        writer.endArray()
+        writer.key("generation")
+        writer.integer(held.generation.number)
+        writer.moment("expires_at", account.session.schedule?.expiresAt)
+        if remarks.refreshError != nil {
+            writer.key("stale")
+            writer.bool(true)
+        }
+        writer.endObject()
+        return writer.finish().finish()
+    }
+}
+
+extension JSONWriter {
+    /// Writes a moment in whole seconds; null when it is unknown.
+    mutating func moment(_ name: StaticString, _ moment: WallTime?) {
+        key(name)
+        if let moment { integer(moment.seconds) } else { null() }
+    }
+
+    /// Writes a moment as a text for people (RFC 3339); null when it is unknown.
+    mutating func momentText(_ name: StaticString, _ moment: WallTime?) {
+        key(name)
+        if let text = moment.flatMap(RFC3339.text) { string(text) } else { null() }
+    }
+
+    mutating func expiries(_ expiries: Expiries) {
+        key("expiries")
+        beginObject()
+        moment("backend", expiries.backend)
+        moment("hint", expiries.hint)
+        moment("exp", expiries.exp)
+        endObject()
+    }
+
+    mutating func refreshFailure(_ failure: RefreshFailure) {
+        let (kind, message) = CallFailure.words(for: failure)
+        beginObject()
+        key("kind")
+        string(kind.rawValue)
+        key("message")
+        string(message)
+        if let status = failure.httpStatus {
+            key("http_status")
+            integer(Int64(status))
+        }
+        if let code = failure.providerCode {
+            key("provider_code")
+            string(code)
+        }
+        endObject()
+    }
+
+    fileprivate mutating func header(_ name: StaticString, _ value: (inout SecretBuffer) -> Void) {
+        var buffer = SecretBuffer()
+        value(&buffer)
+        beginArray()
+        string(name)
+        buffer.withSpan { string(utf8: $0) }
+        endArray()
+    }
+}

@@ -1,0 +1,63 @@
+package import CredentialCore
+
+/// A store in memory that keeps the contract of a real one: a change is there as a whole or not at all, and is answered later.
+package final class MemoryStore: StorePort {
+    package weak var observer: (any StoreObserver)?
+    /// Answers every change with this instead of doing it.
+    package var failure: StoreFailure?
+    package private(set) var waiting: [StoreChange] = []
+    package private(set) var submitted: [StoreChange] = []
+    package private(set) var credentials: [AccountName: StoredCredential] = [:]
+    package private(set) var accounts: [AccountName: StoredAccount] = [:]
+    package private(set) var reopenings = 0
+    package var lastWrittenAt: WallTime?
+
+    package init() {}
+
+    package func submit(_ change: StoreChange) {
+        waiting.append(change)
+        submitted.append(change)
+    }
+
+    package func reopen() { reopenings += 1 }
+
+    /// All that a later start would find.
+    package var contents: StoreContents {
+        StoreContents(
+            credentials: credentials.values.sorted { $0.account < $1.account },
+            accounts: accounts.values.sorted { $0.name < $1.name }, lastWrittenAt: lastWrittenAt, epoch: 1)
+    }
+
+    /// Puts a credential in as an earlier run would have left it.
+    package func put(_ stored: StoredCredential) { credentials[stored.account] = stored }
+
+    /// Does the oldest change and answers it; false when there is none.
+    @discardableResult
+    package func completeOne() -> Bool {
+        guard !waiting.isEmpty else { return false }
+        let change = waiting.removeFirst()
+        let outcome = failure ?? perform(change.operation)
+        observer?.storeDidComplete(StoreCompletion(id: change.id, failure: outcome))
+        return true
+    }
+
+    private func perform(_ operation: StoreChange.Operation) -> StoreFailure? {
+        switch operation {
+        case .putCredential(let account, let held, let expected):
+            let stored = credentials[account]?.generation ?? .none
+            guard stored == expected, stored < held.generation else { return .conflict(stored: stored) }
+            credentials[account] = StoredCredential(
+                account: account, generation: held.generation, held: held)
+        case .deleteCredential(let account, let generation, let expected):
+            let stored = credentials[account]?.generation ?? .none
+            guard stored == expected, stored < generation else { return .conflict(stored: stored) }
+            credentials[account] = StoredCredential(account: account, generation: generation, held: nil)
+        case .putAccount(let name, let definition, let policy):
+            accounts[name] = StoredAccount(name: name, definition: definition, policy: policy)
+        case .deleteAccount(let name):
+            accounts[name] = nil
+            credentials[name] = nil
+        }
+        return nil
+    }
+}
