@@ -64,6 +64,9 @@ let package = Package(
         // Layer 3: the world.
         .target(name: "EventLoop", dependencies: ["CSystemd", "CLinux", "Secrets"], swiftSettings: strict),
         .target(
+            name: "LocalSocket", dependencies: ["EventLoop", "CredentialCore", "Secrets", "Log", "CLinux"],
+            swiftSettings: strict),
+        .target(
             name: "RPCServer",
             dependencies: [
                 "EventLoop", "JSONRPC", "JSON", "Secrets", "ChatAuthAPI", "Broker", "CredentialCore", "Log",
@@ -114,6 +117,10 @@ let package = Package(
             swiftSettings: strict + lifetimes),
         .testTarget(
             name: "ProvidersTests", dependencies: ["Providers", "CredentialCore", "JSON", "Secrets"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "LocalSocketTests",
+            dependencies: ["LocalSocket", "BrokerSupport", "CredentialCore", "EventLoop", "Log", "CLinux"],
             swiftSettings: strict),
         .testTarget(
             name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),

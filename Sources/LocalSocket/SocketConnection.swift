@@ -1,0 +1,145 @@
+import EventLoop
+package import CredentialCore
+import Glibc
+import Secrets
+
+/// One client: a descriptor and what is queued for it.
+package final class SocketConnection: Connection {
+    /// Unlike that of every other connection, past ones included.
+    package let id: UInt64
+    /// Who connected, as the kernel says.
+    package let peer: Peer
+    /// Whether it came in on the administration socket.
+    package let isAdminSocket: Bool
+    /// What the handler keeps for it.
+    package var state: AnyObject?
+
+    let descriptor: Int32
+    private unowned let server: SocketServer
+    private var output = SecretBuffer()
+    private var sent = 0
+    private var closesWhenFlushed = false
+    private var interest = Readiness.readable
+    private var hasEndedInput = false
+    private(set) var isClosed = false
+
+    init(id: UInt64, descriptor: Int32, peer: Peer, isAdminSocket: Bool, server: SocketServer) {
+        self.id = id
+        self.descriptor = descriptor
+        self.peer = peer
+        self.isAdminSocket = isAdminSocket
+        self.server = server
+    }
+
+    /// Bytes that are queued because the client does not read.
+    package var unsentBytes: Int { output.count - sent }
+
+    /// Sends at once what the kernel takes and queues the rest; a broken connection is ended.
+    package func send(_ bytes: Span<UInt8>) {
+        guard !isClosed, !closesWhenFlushed else { return }
+        var taken = 0
+        if unsentBytes == 0 {
+            taken = write(bytes)
+            guard taken >= 0 else {
+                end()
+                return
+            }
+        }
+        guard taken < bytes.count else { return }
+        output.append(bytes.extracting(taken..<bytes.count))
+        updateInterest()
+    }
+
+    /// Ends it, with `flush` after what is queued has been read or five seconds have passed.
+    package func close(flush: Bool) {
+        guard !isClosed else { return }
+        if flush, unsentBytes > 0 {
+            guard !closesWhenFlushed else { return }
+            closesWhenFlushed = true
+            server.linger(self)
+        } else {
+            end()
+        }
+    }
+
+    // MARK: For the server
+
+    func flush() {
+        guard !isClosed, unsentBytes > 0 else { return }
+        let start = sent
+        let taken = output.withSpan { write($0.extracting(start..<$0.count)) }
+        guard taken >= 0 else {
+            end()
+            return
+        }
+        sent += taken
+        if unsentBytes == 0 {
+            output.removeAll()
+            output.shrink(to: 0)
+            sent = 0
+            if closesWhenFlushed {
+                end()
+                return
+            }
+        }
+        updateInterest()
+    }
+
+    /// Reads once: a client that sends without end gets its turn like everybody.
+    func receive(_ events: UInt32, into room: UnsafeMutableRawBufferPointer, _ handler: any ConnectionHandler)
+    {
+        guard !hasEndedInput else {
+            // Nothing is read any more, so this is the end of the other direction, or an error.
+            end()
+            return
+        }
+        let count = recv(descriptor, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
+        guard count > 0 else {
+            if count < 0, errno == EAGAIN || errno == EINTR { return }
+            guard count == 0, events & Readiness.hangUp == 0 else {
+                end()
+                return
+            }
+            // Only half of it was closed, as by `nc -N`: the answers are still wanted.
+            hasEndedInput = true
+            updateInterest()
+            handler.connectionDidEndInput(self)
+            return
+        }
+        let bytes = UnsafeMutableRawBufferPointer(rebasing: room[..<count])
+        if !closesWhenFlushed {
+            // `count` bytes of `room` were just written by recv.
+            handler.connection(
+                self, didReceive: UnsafeRawBufferPointer(bytes).bindMemory(to: UInt8.self).span)
+        }
+        // What clients save is secret.
+        if let base = bytes.baseAddress { explicit_bzero(base, count) }
+    }
+
+    /// Returns what the socket took; negative when it is broken.
+    private func write(_ bytes: Span<UInt8>) -> Int {
+        bytes.withUnsafeBufferPointer { buffer in
+            let count = Glibc.send(
+                descriptor, buffer.baseAddress, buffer.count,
+                Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+            if count < 0, errno == EAGAIN || errno == EINTR { return 0 }
+            return count
+        }
+    }
+
+    private func updateInterest() {
+        let wants = unsentBytes > 0
+        let interest = (hasEndedInput ? 0 : Readiness.readable) | (wants ? Readiness.writable : 0)
+        guard interest != self.interest else { return }
+        self.interest = interest
+        server.setInterest(self, interest)
+    }
+
+    func end() {
+        guard !isClosed else { return }
+        isClosed = true
+        output.removeAll()
+        sent = 0
+        server.didClose(self)
+    }
+}

@@ -1,0 +1,214 @@
+import BrokerSupport
+import CLinux
+import CredentialCore
+import EventLoop
+import Glibc
+import LocalSocket
+import Log
+import Testing
+
+/// Sends back what it gets, and remembers who was there.
+private final class Echo: ConnectionHandler {
+    var peers: [Peer] = []
+    var opened: [any Connection] = []
+    var closed: [UInt64] = []
+    var endedInput: [UInt64] = []
+    var mayAdmit = true
+    var answers = true
+    var received = 0
+
+    func shouldAdmit(_ peer: Peer, isAdminSocket: Bool) -> Bool {
+        peers.append(peer)
+        return mayAdmit
+    }
+    func connectionDidOpen(_ connection: any Connection) { opened.append(connection) }
+    func connection(_ connection: any Connection, didReceive bytes: Span<UInt8>) {
+        received += bytes.count
+        if answers { connection.send(bytes) }
+    }
+    func connectionDidEndInput(_ connection: any Connection) { endedInput.append(connection.id) }
+    func connectionDidClose(_ connection: any Connection) { closed.append(connection.id) }
+    func batchDidEnd() {}
+}
+
+/// A server on a real socket in a directory of its own.
+private final class Running {
+    let place = Place()
+    let loop: EventLoop
+    let echo = Echo()
+    let server: SocketServer
+    let path: String
+
+    init(isAdmin: Bool = false) throws {
+        loop = try EventLoop()
+        server = try SocketServer(loop: loop, handler: echo, log: Logger(sink: RecordingSink()))
+        path = place.path + "/s"
+        try server.listen(
+            on: SocketPath.listen(directory: place.path, name: "s", mode: 0o600), isAdmin: isAdmin)
+    }
+
+    func connect() -> Int32 { cl_connect_unix(path, path.utf8.count) }
+
+    func run(until isDone: () -> Bool) throws {
+        let end = cl_boot_milliseconds() + 20_000
+        while !isDone(), cl_boot_milliseconds() < end { _ = try loop.runOnce(timeoutMilliseconds: 50) }
+    }
+
+    /// Lets everything happen that is ready.
+    func settle() throws { while try loop.runOnce(timeoutMilliseconds: 0) {} }
+}
+
+private func sendAll(_ text: String, to descriptor: Int32) -> Bool {
+    var text = text
+    return text.withUTF8 { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) == $0.count }
+}
+
+/// What can be read without waiting; nil at the end.
+private func take(_ descriptor: Int32, _ limit: Int = 1 << 20) -> [UInt8]? {
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+        count = max(0, recv(descriptor, buffer.baseAddress, limit, Int32(MSG_DONTWAIT)))
+    }
+    if !bytes.isEmpty { return bytes }
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK)) == 0 ? nil : []
+}
+
+@Suite struct `Server on a socket` {
+    @Test func `clients are served, and the kernel says who they are`() throws {
+        let running = try Running(isAdmin: true)
+        let client = running.connect()
+        defer { close(client) }
+        #expect(sendAll("hello", to: client))
+        try running.run { running.echo.received == 5 }
+        #expect(take(client) == Array("hello".utf8))
+        #expect(running.echo.peers.map(\.uid) == [geteuid()])
+        #expect(running.echo.peers.map(\.pid) == [getpid()])
+        #expect(running.echo.opened.map(\.isAdminSocket) == [true])
+        close(dup(client))
+        shutdown(client, Int32(SHUT_RDWR))
+        try running.run { running.echo.closed.count == 1 }
+        #expect(running.server.connectionCount == 0)
+    }
+
+    @Test func `five hundred at once are served, and their numbers are never used twice`() throws {
+        let running = try Running()
+        var ids: Set<UInt64> = []
+        for _ in 0..<2 {
+            let clients = (0..<500).map { _ in running.connect() }
+            for client in clients { #expect(sendAll("x", to: client)) }
+            try running.run {
+                running.echo.opened.count == 500 && running.echo.received % 500 == 0
+                    && running.echo.received > 0
+            }
+            #expect(clients.allSatisfy { take($0) == [0x78] })
+            #expect(running.server.connectionCount == 500)
+            for connection in running.echo.opened { #expect(ids.insert(connection.id).inserted) }
+            running.echo.opened = []
+            for client in clients { close(client) }
+            try running.run { running.server.connectionCount == 0 }
+        }
+        #expect(ids.count == 1000)
+    }
+
+    @Test func `who is not admitted is closed at once`() throws {
+        let running = try Running()
+        running.echo.mayAdmit = false
+        let client = running.connect()
+        defer { close(client) }
+        try running.run { running.echo.peers.count == 1 }
+        #expect(take(client) == nil)
+        #expect(running.echo.opened.isEmpty && running.server.connectionCount == 0)
+        running.echo.mayAdmit = true
+        let second = running.connect()
+        defer { close(second) }
+        try running.run { running.echo.opened.count == 1 }
+        #expect(running.server.connectionCount == 1)
+    }
+
+    @Test func `what a client does not read waits and arrives whole when it reads`() throws {
+        let running = try Running()
+        running.echo.answers = false
+        let client = running.connect()
+        defer { close(client) }
+        try running.run { !running.echo.opened.isEmpty }
+        let connection = try #require(running.echo.opened.first)
+        let piece = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+        for _ in 0..<30 { connection.send(piece.span) }
+        #expect(connection.unsentBytes > 1 << 20)
+        var received: [UInt8] = []
+        try running.run {
+            received += take(client) ?? []
+            return received.count == 3_000_000
+        }
+        #expect(connection.unsentBytes == 0)
+        #expect(received == (0..<30).flatMap { _ in piece })
+    }
+
+    @Test func `closing with something queued waits until it is read, and takes nothing more`() throws {
+        let running = try Running()
+        running.echo.answers = false
+        let client = running.connect()
+        defer { close(client) }
+        try running.run { !running.echo.opened.isEmpty }
+        let connection = try #require(running.echo.opened.first)
+        connection.send([UInt8](repeating: 1, count: 1_000_000).span)
+        connection.close(flush: true)
+        connection.send([UInt8](repeating: 2, count: 10).span)
+        #expect(sendAll("more", to: client))
+        try running.settle()
+        #expect(running.echo.received == 0 && running.echo.closed.isEmpty)
+        var received: [UInt8] = []
+        try running.run {
+            received += take(client) ?? []
+            return running.echo.closed.count == 1
+        }
+        received += take(client) ?? []
+        #expect(received == [UInt8](repeating: 1, count: 1_000_000))
+    }
+
+    @Test func `half a close leaves the other half open`() throws {
+        let running = try Running()
+        let client = running.connect()
+        defer { close(client) }
+        #expect(sendAll("last", to: client))
+        shutdown(client, Int32(SHUT_WR))
+        try running.run { running.echo.endedInput.count == 1 }
+        try running.settle()
+        #expect(running.echo.closed.isEmpty)
+        let connection = try #require(running.echo.opened.first)
+        connection.send(Array("answer".utf8).span)
+        #expect(take(client) == Array("lastanswer".utf8))
+        shutdown(client, Int32(SHUT_RDWR))
+        try running.run { running.echo.closed.count == 1 }
+        #expect(running.echo.endedInput.count == 1)
+        #expect(running.server.connectionCount == 0)
+    }
+
+    @Test func `a client that goes in the middle of an answer ends only itself`() throws {
+        let running = try Running()
+        let first = running.connect()
+        let second = running.connect()
+        defer { close(second) }
+        try running.run { running.echo.opened.count == 2 }
+        close(first)
+        running.echo.opened[0].send([UInt8](repeating: 1, count: 1000).span)
+        running.echo.opened[0].send([UInt8](repeating: 1, count: 1000).span)
+        #expect(sendAll("x", to: second))
+        try running.run { running.echo.received == 1 }
+        #expect(take(second) == [0x78])
+        #expect(running.echo.closed == [running.echo.opened[0].id])
+    }
+
+    @Test func `after the end of listening nobody comes in and those who are there stay`() throws {
+        let running = try Running()
+        let client = running.connect()
+        defer { close(client) }
+        try running.run { running.echo.opened.count == 1 }
+        running.server.stopListening()
+        #expect(running.connect() < 0)
+        #expect(sendAll("x", to: client))
+        try running.run { running.echo.received == 1 }
+        running.server.closeAll()
+        #expect(running.echo.closed.count == 1)
+    }
+}
