@@ -36,6 +36,8 @@ let package = Package(
     targets: [
         // System libraries, each behind its own name.
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CLinux", cSettings: cStrict),
         .target(
             name: "CToml",
@@ -73,6 +75,12 @@ let package = Package(
                 "Providers",
             ],
             swiftSettings: pure + lifetimes),
+        .target(
+            name: "SQLiteStore",
+            dependencies: [
+                "CredentialCore", "EventLoop", "Secrets", "JSON", "Log", "CSQLite", "CSodium", "CLinux",
+            ],
+            swiftSettings: strict),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -124,6 +132,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),
+        .testTarget(
+            name: "SQLiteStoreTests",
+            dependencies: [
+                "SQLiteStore", "CredentialCore", "EventLoop", "JSON", "Secrets", "TestSupport", "CLinux",
+                "CSQLite",
+            ],
+            swiftSettings: strict + lifetimes),
     ]
 )
 

@@ -1,0 +1,85 @@
+import CredentialCore
+import Glibc
+import Secrets
+import TestSupport
+import Testing
+
+import SQLiteStore
+
+@Suite struct `Store migration` {
+    private static let extra = "CREATE TABLE extra (id INTEGER PRIMARY KEY, value BLOB) STRICT"
+
+    private static func next(_ steps: [String] = [extra], tables: [String] = [extra]) -> StoreFormat {
+        let first = StoreFormat.current.versions[0]
+        return StoreFormat(versions: [
+            first, StoreFormat.Version(steps: steps, tables: first.tables + tables),
+        ])
+    }
+
+    private func filled() throws -> StoreBench {
+        let bench = try StoreBench()
+        try bench.openContents()
+        try bench.run(put("a", try held(1, token: "carried over"), expecting: 0))
+        bench.close()
+        return bench
+    }
+
+    @Test func `a store is brought to a new version, with a backup that opens`() throws {
+        let bench = try filled()
+        let before = try bench.openContents()
+        bench.close()
+        let epochFile = StoreBench.read(bench.epochPath)
+        let after = try bench.openContents(format: Self.next())
+        #expect(summary(after) == summary(before))
+        #expect(after.epoch == before.epoch + 1)
+        #expect(bench.store?.status.formatVersion == 2)
+        #expect(try bench.run(put("a", try held(2), expecting: 1)) == [nil])
+        bench.close()
+
+        let backup = bench.paths.stateDirectory + "/backups/store.v1.db"
+        var status = stat()
+        #expect(stat(backup, &status) == 0)
+        #expect(status.st_mode == S_IFREG | 0o600)
+        #expect(Files.names(in: bench.paths.stateDirectory + "/backups") == ["store.v1.db"])
+        let restored = try StoreBench()
+        for directory in [
+            restored.root + "/config", restored.paths.stateDirectory, restored.paths.epochDirectory,
+        ] {
+            mkdir(directory, 0o700)
+        }
+        StoreBench.write(StoreBench.read(backup), to: restored.paths.database)
+        StoreBench.write(epochFile, to: restored.epochPath)
+        StoreBench.write(StoreBench.read(bench.keyPath), to: restored.keyPath)
+        #expect(summary(try restored.openContents()) == summary(before))
+
+        #expect(try bench.sealedReason() == .tooNew(version: 2))
+        #expect(
+            text(try bench.openContents(format: Self.next()).credentials[0].held?.credential.idToken)
+                == "token")
+    }
+
+    @Test func `a step that fails changes nothing`() throws {
+        let bench = try filled()
+        let before = StoreBench.read(bench.paths.database)
+        for (format, reason) in [
+            (
+                Self.next([Self.extra, "INSERT INTO missing VALUES (1)"]),
+                StoreFailure.corrupt(detail: .schema)
+            ),
+            (Self.next([Self.extra, "DELETE FROM record"]), .corrupt(detail: .head)),
+            (Self.next([Self.extra, "UPDATE record SET name = 'b'"]), .corrupt(detail: .row)),
+            (Self.next([]), .corrupt(detail: .schema)),
+        ] {
+            #expect(try bench.sealedReason(format: format) == reason)
+            #expect(StoreBench.read(bench.paths.database) == before)
+        }
+        #expect(try bench.openContents().credentials.count == 1)
+    }
+
+    @Test func `a new store has the newest version at once`() throws {
+        let bench = try StoreBench()
+        try bench.openContents(format: Self.next())
+        #expect(bench.store?.status.formatVersion == 2)
+        #expect(access(bench.paths.stateDirectory + "/backups", F_OK) != 0)
+    }
+}
