@@ -81,6 +81,10 @@ let package = Package(
                 "CredentialCore", "EventLoop", "Secrets", "JSON", "Log", "CSQLite", "CSodium", "CLinux",
             ],
             swiftSettings: strict),
+        .target(
+            name: "AuditLog",
+            dependencies: ["CredentialCore", "EventLoop", "Log", "Secrets", "CSodium", "CLinux"],
+            swiftSettings: strict),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -103,6 +107,10 @@ let package = Package(
         .testTarget(
             name: "ConfigurationTests",
             dependencies: ["Configuration", "CredentialCore", "FuzzProperties", "Log", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AuditLogTests",
+            dependencies: ["AuditLog", "CredentialCore", "EventLoop", "Log", "Secrets"],
             swiftSettings: strict),
         .target(
             name: "BrokerSupport",

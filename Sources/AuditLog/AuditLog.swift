@@ -1,0 +1,131 @@
+package import CredentialCore
+import CLinux
+package import EventLoop
+package import Log
+package import Secrets
+
+/// The audit log: who was given a token and who was not, in segments of chained lines, written by a thread of its own.
+///
+/// Everything that waits is written with one call, so that a disk that is slow delays a hand-out once and not once an entry. What
+/// was written is synced within a second. Where it cannot be written, whoever asked is told, and every new batch tries again.
+package final class AuditLog: AuditPort {
+    /// Who is told; set it before the first entry.
+    package weak var observer: (any AuditObserver)?
+    /// Whether the newest entries could be written; as the loop knows it.
+    package private(set) var isWritable = true
+
+    private struct Item: Sendable {
+        let entry: AuditEntry
+        let token: UInt64?
+    }
+
+    private struct Completion: Sendable {
+        let tokens: [UInt64]
+        let isWritten: Bool
+    }
+
+    private let inbox: Inbox<Item>
+    private let mailbox: Mailbox<Completion>
+    private let thread: WorkerThread
+    private let relay: Relay
+    private var isClosed = false
+
+    // The mailbox's handler lives as long as the mailbox; the log may end before the last message is read.
+    private final class Relay {
+        weak var log: AuditLog?
+    }
+
+    // The last moment for the sync, so that it ends within a second of the write.
+    private static let syncDelay: Int64 = 500_000_000
+    // Hand-outs that wait are bounded by the calls that wait; this only ends a run-away.
+    private static let capacity = 65_536
+
+    /// Opens the log in `directory` (made 0700 where it is missing) and starts its thread.
+    ///
+    /// `key` has 32 bytes and chains the lines; `segmentBytes` are reserved for each of at most `segmentCount` segments.
+    package init(
+        directory: String, key: SecretBytes, segmentBytes: Int = 1 << 20, segmentCount: Int = 16,
+        loop: EventLoop, logger: Logger
+    ) throws(AuditFailure) {
+        let writer = try AuditWriter(
+            directory: directory, key: key, segmentBytes: segmentBytes, segmentCount: segmentCount)
+        let inbox = Inbox<Item>(capacity: Self.capacity)
+        let relay = Relay()
+        do throws(EventLoopFailure) {
+            let mailbox = try loop.makeMailbox { (completion: Completion) in
+                relay.log?.isWritable = completion.isWritten
+                for token in completion.tokens {
+                    relay.log?.observer?.auditDidWrite(token, isWritten: completion.isWritten)
+                }
+            }
+            thread = try WorkerThread(name: "audit") {
+                Self.run(writer, inbox, mailbox, logger)
+            }
+            self.mailbox = mailbox
+        } catch {
+            throw .thread(code: error.code)
+        }
+        self.inbox = inbox
+        self.relay = relay
+        relay.log = self
+    }
+
+    deinit { close() }
+
+    /// Queues an entry; a log that is full or closed answers its token with a refusal.
+    package func record(_ entry: AuditEntry, token: UInt64?) {
+        let isTaken = inbox.send(Item(entry: entry, token: token))
+        if !isTaken, let token { mailbox.send(Completion(tokens: [token], isWritten: false)) }
+    }
+
+    /// Takes no more entries; returns once those that wait are written and synced.
+    package func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        inbox.close()
+        thread.join()
+    }
+
+    private static func run(
+        _ writer: AuditWriter, _ inbox: Inbox<Item>, _ mailbox: Mailbox<Completion>, _ logger: Logger
+    ) {
+        var syncAt: Int64 = .max
+        var isFailing = false
+        func note(_ succeeded: Bool) {
+            if !succeeded, !isFailing {
+                logger.log(
+                    .error, "Audit log cannot be written, new hand-outs are refused",
+                    (.code, .integer(Int64(writer.lastFailure))))
+            } else if succeeded, isFailing {
+                logger.log(.notice, "Audit log can be written again")
+            }
+            // Denials and repeats have no token: without this nobody would hear how they went.
+            if isFailing == succeeded { mailbox.send(Completion(tokens: [], isWritten: succeeded)) }
+            isFailing = !succeeded
+        }
+        while true {
+            let now = cl_monotonic_nanoseconds()
+            let batch =
+                syncAt == .max
+                ? inbox.takeAll() : inbox.takeAll(timeoutMilliseconds: (syncAt - now) / 1_000_000 + 1)
+            guard let batch else { break }
+            if !batch.isEmpty {
+                let count = writer.append(batch.map(\.entry))
+                answer(batch[..<count], true, mailbox)
+                answer(batch[count...], false, mailbox)
+                note(count == batch.count)
+                if writer.needsSync, syncAt == .max { syncAt = cl_monotonic_nanoseconds() + syncDelay }
+            }
+            if cl_monotonic_nanoseconds() >= syncAt {
+                syncAt = .max
+                if !writer.sync() { note(false) }
+            }
+        }
+        writer.sync()
+    }
+
+    private static func answer(_ items: ArraySlice<Item>, _ isWritten: Bool, _ mailbox: Mailbox<Completion>) {
+        let tokens = items.compactMap(\.token)
+        if !tokens.isEmpty { mailbox.send(Completion(tokens: tokens, isWritten: isWritten)) }
+    }
+}
