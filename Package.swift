@@ -32,6 +32,7 @@ let smallExecutable: [LinkerSetting] = [
 let package = Package(
     name: "chatauth",
     products: [
+        .executable(name: "chatauth-fetch", targets: ["chatauth-fetch"]),
     ],
     targets: [
         // System libraries, each behind its own name.
@@ -39,6 +40,9 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CLinux", cSettings: cStrict),
+        .systemLibrary(
+            name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cStrict),
         .target(
             name: "CToml",
             cxxSettings: [.unsafeFlags(["-std=c++17", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])]),
@@ -85,6 +89,23 @@ let package = Package(
             name: "AuditLog",
             dependencies: ["CredentialCore", "EventLoop", "Log", "Secrets", "CSodium", "CLinux"],
             swiftSettings: strict),
+        .target(
+            name: "WorkerProtocol",
+            dependencies: ["CredentialCore", "JSONRPC", "JSON", "Secrets", "EventLoop", "Log", "CLinux"],
+            swiftSettings: strict),
+        .target(
+            name: "CurlTransport",
+            dependencies: ["WorkerProtocol", "CredentialCore", "EventLoop", "Secrets", "CCurl", "CLinux"],
+            swiftSettings: strict),
+        .target(
+            name: "LocalFiles", dependencies: ["CredentialCore", "EventLoop", "Secrets", "CLinux"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "chatauth-fetch",
+            dependencies: [
+                "ChatAuthAPI", "CurlTransport", "CredentialCore", "EventLoop", "WorkerProtocol", "CLinux",
+            ],
+            swiftSettings: strict),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -93,6 +114,27 @@ let package = Package(
             dependencies: ["Configuration", "CredentialCore", "JSON", "JSONRPC", "Secrets"],
             path: "Fuzz/FuzzProperties",
             swiftSettings: strict + lifetimes),
+        .target(
+            name: "OriginSupport",
+            dependencies: [
+                "WorkerProtocol", "CredentialCore", "EventLoop", "JSON", "Log", "Secrets", "CLinux",
+            ],
+            path: "Tests/OriginSupport", exclude: ["origin.py", "liar.py"], swiftSettings: strict),
+        .testTarget(
+            name: "WorkerProtocolTests",
+            dependencies: [
+                "WorkerProtocol", "OriginSupport", "CredentialCore", "EventLoop", "JSON", "JSONRPC", "Log",
+                "Secrets", "TestSupport", "chatauth-fetch",
+            ], swiftSettings: strict + lifetimes),
+        .testTarget(
+            name: "CurlTransportTests",
+            dependencies: [
+                "CurlTransport", "WorkerProtocol", "OriginSupport", "CredentialCore", "Secrets",
+            ], swiftSettings: strict),
+        .testTarget(
+            name: "LocalFilesTests",
+            dependencies: ["LocalFiles", "OriginSupport", "CredentialCore", "EventLoop", "Secrets"],
+            swiftSettings: strict),
         .testTarget(
             name: "CredentialCoreTests", dependencies: ["CredentialCore", "JSON", "Secrets", "TestSupport"],
             swiftSettings: strict),
