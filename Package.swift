@@ -100,6 +100,9 @@ let package = Package(
         .target(
             name: "LocalFiles", dependencies: ["CredentialCore", "EventLoop", "Secrets", "CLinux"],
             swiftSettings: strict),
+        .target(
+            name: "SystemdSupport", dependencies: ["EventLoop", "Log", "CSystemd", "CLinux"],
+            swiftSettings: strict),
         .executableTarget(
             name: "chatauth-fetch",
             dependencies: [
@@ -153,6 +156,9 @@ let package = Package(
         .testTarget(
             name: "AuditLogTests",
             dependencies: ["AuditLog", "CredentialCore", "EventLoop", "Log", "Secrets"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SystemdSupportTests", dependencies: ["SystemdSupport", "EventLoop", "Log"],
             swiftSettings: strict),
         .target(
             name: "BrokerSupport",
