@@ -32,6 +32,7 @@ let smallExecutable: [LinkerSetting] = [
 let package = Package(
     name: "chatauth",
     products: [
+        .executable(name: "chatauthd", targets: ["chatauthd"]),
         .executable(name: "chatauth-fetch", targets: ["chatauth-fetch"]),
     ],
     targets: [
@@ -103,6 +104,17 @@ let package = Package(
         .target(
             name: "SystemdSupport", dependencies: ["EventLoop", "Log", "CSystemd", "CLinux"],
             swiftSettings: strict),
+
+        // Layer 4: programs.
+        .executableTarget(
+            name: "chatauthd",
+            dependencies: [
+                "AuditLog", "Broker", "ChatAuthAPI", "Configuration", "CredentialCore", "EventLoop",
+                "LocalSocket",
+                "LocalFiles", "Log", "Providers", "RPCServer", "SQLiteStore", "Secrets", "SystemdSupport",
+                "WorkerProtocol", "CLinux",
+            ],
+            swiftSettings: strict, linkerSettings: smallExecutable),
         .executableTarget(
             name: "chatauth-fetch",
             dependencies: [

@@ -1,0 +1,132 @@
+import AuditLog
+import Broker
+import ChatAuthAPI
+import Configuration
+import CredentialCore
+import EventLoop
+import Glibc
+import Log
+import RPCServer
+import SQLiteStore
+import Secrets
+import SystemdSupport
+import WorkerProtocol
+
+/// The configuration as a thread of its own read it: names may have to be looked up on another machine.
+typealias ReloadResult = Result<Configuration, ConfigurationFailure>
+
+/// What the server asks of the whole program.
+extension Daemon: DaemonControl {
+    func reload(_ completion: @escaping (ReloadOutcome) -> Void) {
+        reloads.append(completion)
+        // One is on its way: it may have read the files before they were changed, so another follows it.
+        guard reloads.count == 1 else { return }
+        startReload()
+    }
+
+    private func startReload() {
+        serviceManager.reloading()
+        let request = ConfigurationRequest(arguments: arguments, places: places)
+        do throws(EventLoopFailure) {
+            reloadThread = try WorkerThread(name: "reload") { [reloadMailbox] in
+                reloadMailbox.send(request.read())
+            }
+        } catch {
+            // None is under way now, so nobody would answer those behind it either.
+            let refused = reloads
+            reloads = []
+            serviceManager.ready(status: statusLine)
+            for answer in refused { answer(.refused(["no thread could be started to read it; try again"])) }
+        }
+    }
+
+    func finishReload(_ result: ReloadResult) {
+        // It has sent its message, so it is at its end.
+        reloadThread?.join()
+        reloadThread = nil
+        let waiting = reloads.removeFirst()
+        switch result {
+        case .success(let configuration):
+            settings = configuration.settings
+            level.value = configuration.settings.logLevel
+            broker.configure(configuration.accounts)
+            log.log(
+                .notice, "Configuration loaded", id: MessageID.configurationLoaded,
+                (.count, .integer(Int64(configuration.accounts.count))))
+            reopenStore { [unowned self] in waiting(.done(accounts: broker.accountCount)) }
+        case .failure(let failure):
+            for fault in failure.faults {
+                log.log(
+                    .error, "Configuration refused, the running one stays",
+                    id: MessageID.configurationRefused,
+                    (.reason, .public(fault.line)))
+            }
+            reopenStore { waiting(.refused(failure.faults.map(\.line))) }
+        }
+        serviceManager.ready(status: statusLine)
+        if !reloads.isEmpty { startReload() }
+    }
+
+    /// Tries a store that is sealed again; `done` comes when it is known what became of that, so that who is told finds it so.
+    private func reopenStore(_ done: @escaping () -> Void) {
+        guard broker.storeState != .open else { return done() }
+        store.reopen()
+        if !store.ping(done) { done() }
+    }
+
+    func setLogLevel(_ level: LogLevel) { self.level.value = level }
+
+    func readAccount(_ parameters: SecretBytes, _ completion: @escaping (NameLookup.Answer) -> Void) -> Bool {
+        lookup.read(parameters, completion)
+    }
+
+    func fingerprint(of secret: SecretBytes) -> String { auditKey.fingerprint(of: secret) }
+
+    var facts: DaemonFacts {
+        var remarks: [String] = []
+        if !arguments.isSystem {
+            remarks.append(
+                "user instance: the fetch worker runs as the same user, without a sandbox of its own")
+        }
+        if !isMemoryLocked {
+            remarks.append(
+                "memory is not locked: credentials may reach the swap; raise LimitMEMLOCK to infinity")
+        }
+        return DaemonFacts(
+            version: Version.text, startedAt: startedAt,
+            worker: worker.workerPID == nil ? "idle" : "running", isAuditWritable: audit.isWritable,
+            isMemoryLocked: isMemoryLocked, remarks: remarks)
+    }
+
+    var storeFacts: StoreFacts {
+        StoreFacts(
+            path: store.status.path, format: store.status.formatVersion ?? 0, epoch: store.status.epoch ?? 0,
+            rows: Int64(store.status.rows), isMemoryLocked: store.status.isMemoryLocked)
+    }
+}
+
+/// Reads the configuration from its files.
+struct ConfigurationRequest: Sendable {
+    let isSystem: Bool
+    let main: String
+    let accounts: String
+    let isRequired: Bool
+    let uid: UInt32
+
+    init(arguments: Arguments, places: Places) {
+        isSystem = arguments.isSystem
+        main = places.configuration
+        accounts = places.accountsDirectory
+        isRequired = places.isConfigurationRequired
+        uid = geteuid()
+    }
+
+    func read() -> ReloadResult {
+        Result { () throws(ConfigurationFailure) in
+            let files = try ConfigurationFiles.load(
+                mainPath: main, accountsDirectory: accounts, trust: isSystem ? .system : .user(uid),
+                mainIsRequired: isRequired)
+            return try Configuration.read(files, defaults: isSystem ? .system : .user, names: SystemNames())
+        }
+    }
+}
