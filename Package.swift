@@ -34,6 +34,7 @@ let package = Package(
     products: [
         .executable(name: "chatauthd", targets: ["chatauthd"]),
         .executable(name: "chatauth-fetch", targets: ["chatauth-fetch"]),
+        .executable(name: "chatauth", targets: ["chatauth"]),
     ],
     targets: [
         // System libraries, each behind its own name.
@@ -121,6 +122,13 @@ let package = Package(
                 "ChatAuthAPI", "CurlTransport", "CredentialCore", "EventLoop", "WorkerProtocol", "CLinux",
             ],
             swiftSettings: strict),
+        .target(
+            name: "ChatAuthCLI", dependencies: ["ChatAuthAPI", "JSONRPC", "JSON", "Secrets", "CLinux"],
+            swiftSettings: strict + lifetimes),
+        .target(name: "CStart", cSettings: cStrict),
+        .executableTarget(
+            name: "chatauth", dependencies: ["ChatAuthCLI", "CStart"], swiftSettings: strict,
+            linkerSettings: staticExecutable),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -149,6 +157,10 @@ let package = Package(
         .testTarget(
             name: "LocalFilesTests",
             dependencies: ["LocalFiles", "OriginSupport", "CredentialCore", "EventLoop", "Secrets"],
+            swiftSettings: strict),
+        // It runs the program, which is built with everything; as a dependency its static link would become that of all tests.
+        .testTarget(
+            name: "ChatAuthCLITests", dependencies: ["ChatAuthCLI", "ChatAuthAPI", "CLinux"],
             swiftSettings: strict),
         .testTarget(
             name: "CredentialCoreTests", dependencies: ["CredentialCore", "JSON", "Secrets", "TestSupport"],

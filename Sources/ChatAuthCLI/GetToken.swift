@@ -1,0 +1,126 @@
+import ChatAuthAPI
+import JSON
+import Secrets
+
+/// `get-token` and `headers`.
+extension Session {
+    func getToken() throws(Failure) {
+        let format = isJSON ? .json : invocation.value(.format).flatMap { TokenFormat($0) } ?? .token
+        if invocation.has(.generation), !invocation.has(.after401) {
+            throw .usage(.needs(.generation, .after401), invocation.command)
+        }
+        if isJSON, invocation.has(.format) { throw .usage(.exclusive(.json, .format), invocation.command) }
+        let connection = try connect()
+        var output = SecretBuffer(capacity: 2048)
+        if format == .headers {
+            // The method has no `force`: what it would force is done before it.
+            if invocation.has(.after401) || invocation.has(.force) { try withToken(connection) { _ in } }
+            try headers(connection, &output)
+        } else {
+            try withToken(connection) { (result) throws(Failure) in try format.render(result, into: &output) }
+        }
+        try writeSecret(output)
+    }
+
+    func headers() throws(Failure) {
+        var output = SecretBuffer(capacity: 2048)
+        try headers(connect(), &output)
+        try writeSecret(output)
+    }
+
+    /// Gets a token and lends the whole result.
+    ///
+    /// With `--after-401`: the generation is reported as refused, and then a token is asked for that is newer than the refresh
+    /// which that report has started, or starts one. An old one with which that refresh ended is refused here.
+    func withToken(_ connection: Connection, _ body: (JSONValue) throws(Failure) -> Void) throws(Failure) {
+        let account = try operand(0)
+        let isAfter401 = invocation.has(.after401)
+        if isAfter401 {
+            try connection.call(
+                Method.tokenReject.rawValue, patience: patience,
+                params: { (params) throws(Failure) in
+                    params.beginObject()
+                    params.member("account", account)
+                    params.member("generation", number: .generation, of: invocation)
+                    params.key("http_status")
+                    params.integer(401)
+                    params.endObject()
+                }, answer: { _ in })
+        }
+        try connection.call(
+            Method.tokenGet.rawValue, patience: patience,
+            params: { (params) throws(Failure) in
+                params.beginObject()
+                params.member("account", account)
+                params.member("min_valid", seconds: .minValid, of: invocation)
+                params.member("wait", seconds: .wait, of: invocation)
+                if isAfter401 || invocation.has(.force) {
+                    params.key("force")
+                    params.bool(true)
+                }
+                params.endObject()
+            },
+            answer: { (result) throws(Failure) in
+                if isAfter401 { try Self.refuseStale(result) }
+                try body(result)
+            })
+    }
+
+    /// The token that the platform has just refused is no answer to that: whoever asked is told why there is no other.
+    private static func refuseStale(_ result: JSONValue) throws(Failure) {
+        guard result.member("stale")?.bool == true else { return }
+        let error = result.member("refresh_error")
+        let kind = error?.member("kind")?.string.flatMap { ErrorKind(rawValue: $0) } ?? .credentialRejected
+        throw .refused(
+            Refusal(
+                code: kind.properties.code, kind: kind, isRetryable: kind.properties.isRetryable,
+                retryAfterSeconds: nil,
+                message: "the token was refused, and there is no other yet: the refresh failed"))
+    }
+
+    private func headers(_ connection: Connection, _ output: inout SecretBuffer) throws(Failure) {
+        let account = try operand(0)
+        try connection.call(
+            Method.headersGet.rawValue, patience: patience,
+            params: { (params) throws(Failure) in
+                params.beginObject()
+                params.member("account", account)
+                params.member("route", text: .route, of: invocation)
+                params.member("min_valid", seconds: .minValid, of: invocation)
+                params.member("wait", seconds: .wait, of: invocation)
+                params.endObject()
+            },
+            answer: { (result) throws(Failure) in
+                if isJSON {
+                    output.append(result.rawToken)
+                    output.append("\n")
+                } else {
+                    try Self.headerLines(result, &output)
+                }
+            })
+    }
+
+    private static func headerLines(_ result: JSONValue, _ output: inout SecretBuffer) throws(Failure) {
+        guard let headers = result.member("headers"), headers.kind == .array else {
+            throw .badAnswer(.memberMissing("headers"))
+        }
+        var cursor = headers.elements()
+        while let header = cursor.next() {
+            var parts = header.elements()
+            guard let name = parts.next(), let value = parts.next(), name.kind == .string,
+                value.kind == .string
+            else { throw .badAnswer(.memberMissing("headers")) }
+            try output.append(textOf: name, free: .control)
+            output.append(": ")
+            try output.append(textOf: value, free: .control)
+            output.append("\n")
+        }
+    }
+
+    private func writeSecret(_ output: borrowing SecretBuffer) throws(Failure) {
+        if !invocation.has(.forceTTY), Output.isTerminal {
+            Output.warn("a token on a terminal stays in its scrollback; --force-tty silences this")
+        }
+        try Output.write(output)
+    }
+}

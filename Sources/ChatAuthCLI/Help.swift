@@ -1,0 +1,167 @@
+import ChatAuthAPI
+import Secrets
+
+/// `help` and `--help`, written from the command table.
+enum Help {
+    /// What a command does and takes; without one the list of all.
+    static func text(_ command: Command?) -> SecretBuffer {
+        var text = SecretBuffer(capacity: 4096)
+        if let command { explain(command, &text) } else { overview(&text) }
+        return text
+    }
+
+    private static func overview(_ text: inout SecretBuffer) {
+        text.append(
+            "usage: chatauth COMMAND [ARGUMENT ...] [OPTION ...]\n\nA valid bearer token, from chatauthd.\n\n"
+        )
+        for command in Command.allCases {
+            let start = text.count
+            text.append("  ")
+            command.appendWords(to: &text)
+            for operand in command.description.operands { text.append(synopsisOf: operand) }
+            text.append(spaces: max(34 - (text.count - start), 1))
+            text.append(command.description.summary)
+            text.append("\n")
+        }
+        text.append("\nEvery command takes:\n")
+        Option.everywhere.forEach { text.append(lineOf: $0) }
+        text.append("\nMore: chatauth help COMMAND, man chatauth\n")
+    }
+
+    private static func explain(_ command: Command, _ text: inout SecretBuffer) {
+        let description = command.description
+        text.append("usage: chatauth ")
+        command.appendWords(to: &text)
+        for operand in description.operands {
+            if operand.kind == .program { text.append(" --") }
+            text.append(synopsisOf: operand)
+        }
+        text.append(" [OPTION ...]\n\n")
+        text.append(sentence: description.summary)
+        text.append("\n")
+        if description.details.utf8CodeUnitCount > 0 {
+            text.append("\n")
+            text.append(wrapped: description.details)
+        }
+        if description.options.contains(anything: ()) {
+            text.append("\nOptions:\n")
+            description.options.forEach { text.append(lineOf: $0) }
+        }
+        text.append("\nEvery command takes:\n")
+        Option.everywhere.forEach { text.append(lineOf: $0) }
+        if let method = description.method {
+            text.append("\nMethod: ")
+            text.append(method.rawValue)
+            text.append("\n")
+        }
+        text.append("\nExit status:\n")
+        for status in ExitStatus.allCases {
+            text.append(status.rawValue < 10 ? "   " : "  ")
+            text.append(decimal: Int64(status.rawValue))
+            text.append("  ")
+            text.append(status.meaning)
+            text.append("\n")
+        }
+    }
+}
+
+extension Session {
+    /// `help`, with the words of a command behind it.
+    func explain() throws(Failure) {
+        let operands = invocation.operands
+        guard operands.count > 0 else { return try Output.write(Help.text(nil)) }
+        var found: Command?
+        Command.forEach { command in
+            let description = command.description
+            let words = description.group == nil ? 1 : 2
+            guard operands.count == words, operands[words - 1] == description.word,
+                description.group.map({ operands[0] == $0 }) ?? true
+            else { return true }
+            found = command
+            return false
+        }
+        guard let found else { throw .usage(.unknownCommand(operands[0].text), nil) }
+        try Output.write(Help.text(found))
+    }
+}
+
+extension ExitStatus {
+    /// What it says, as a fragment.
+    var meaning: StaticString {
+        switch self {
+        case .done: "done"
+        case .ourFault: "our fault, or the output could not be written"
+        case .usage: "wrong usage or unusable input"
+        case .notReachable: "the daemon cannot be reached"
+        case .noSuchAccount: "no such account, or not allowed to know it"
+        case .signInNeeded: "somebody has to sign in"
+        case .temporary: "temporarily unavailable"
+        case .notAllowed: "not allowed"
+        case .storeSealed: "the store is sealed"
+        case .timedOut: "timed out"
+        case .refused: "refused by the platform"
+        }
+    }
+}
+
+extension Options {
+    func contains(anything: Void) -> Bool {
+        var rest = self
+        return rest.next() != nil
+    }
+}
+
+extension SecretBuffer {
+    /// Appends ` NAME`, in brackets where it may be left out, with dots where it may be repeated.
+    mutating func append(synopsisOf operand: Command.Operand) {
+        append(operand.isRequired ? " " : " [")
+        append(operand.name)
+        if operand.isRepeated { append(" ...") }
+        if !operand.isRequired { append("]") }
+    }
+
+    fileprivate mutating func append(lineOf option: Option) {
+        let start = count
+        append("  ")
+        append(option: option)
+        if let value = option.value {
+            append(" ")
+            append(value.placeholder)
+        }
+        append(spaces: max(30 - (count - start), 2))
+        append(option.summary)
+        append("\n")
+    }
+
+    /// Appends a fragment as a sentence: its first letter large, a full stop behind it.
+    mutating func append(sentence text: StaticString) {
+        for index in 0..<text.utf8CodeUnitCount {
+            let byte = text.utf8Start[index]
+            append(index == 0 && (97...122).contains(byte) ? byte - 32 : byte)
+        }
+        append(".")
+    }
+
+    /// Appends a text between the single quotes of a shell's word.
+    mutating func append(quoted text: StaticString) {
+        for index in 0..<text.utf8CodeUnitCount {
+            let byte = text.utf8Start[index]
+            if byte == UInt8(ascii: "'") { append("'\\''") } else { append(byte) }
+        }
+    }
+
+    /// Appends text in lines of at most 78 columns.
+    fileprivate mutating func append(wrapped text: StaticString) {
+        var column = 0
+        for word in text.description.split(separator: " ") {
+            if column > 0, column + 1 + word.utf8.count > 78 {
+                append("\n")
+                column = 0
+            }
+            if column > 0 { append(" ") }
+            append(String(word))
+            column += word.utf8.count + (column > 0 ? 1 : 0)
+        }
+        append("\n")
+    }
+}

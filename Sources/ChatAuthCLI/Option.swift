@@ -1,0 +1,142 @@
+/// An option of the command line: its name without the dashes, what it takes, what it does.
+///
+/// Parser, help, man page and completions read nothing else.
+enum Option: UInt8, CaseIterable {
+    case minValid, wait, force, after401, format, forceTTY
+    case route
+    case env, fd
+    case idTokenFile, accessTokenFile, issuer, expiresAt
+    case generation, httpStatus, code
+    case provider, source, allowUse, allowOperate, noAutostart
+    case names, topic, reason
+    case socket, timeout, json, help, version
+    case generate
+
+    /// What an option takes.
+    enum Value {
+        case seconds, number, file, text, moment, format, variable, descriptor, principal, topic, page
+
+        /// The word for it in a synopsis.
+        var placeholder: StaticString {
+            switch self {
+            case .seconds: "SECONDS"
+            case .number: "NUMBER"
+            case .file: "FILE"
+            case .text: "TEXT"
+            case .moment: "TIME"
+            case .format: "FORMAT"
+            case .variable: "VARIABLE"
+            case .descriptor: "DESCRIPTOR"
+            case .principal: "PRINCIPAL"
+            case .topic: "TOPIC"
+            case .page: "PAGE"
+            }
+        }
+
+        /// The words that it may be, where those are few.
+        var choices: [StaticString] {
+            switch self {
+            case .format: TokenFormat.allCases.map(\.name)
+            case .topic: ["token", "auth", "account", "daemon"]
+            case .page: ["man", "bash", "zsh", "fish"]
+            default: []
+            }
+        }
+    }
+
+    /// The name without the dashes.
+    var name: StaticString { description.name }
+    /// What it takes; nil: nothing.
+    var value: Value? { description.value }
+    /// A fragment that says what it does.
+    var summary: StaticString { description.summary }
+
+    /// Whether it may be given more than once.
+    var isRepeatable: Bool {
+        switch self {
+        case .allowUse, .allowOperate, .topic: true
+        default: false
+        }
+    }
+
+    /// What every command takes.
+    static var everywhere: Options { .socket | .timeout | .json | .help }
+
+    static func | (one: Option, other: Option) -> Options { Options() | one | other }
+
+    private var description: (name: StaticString, value: Value?, summary: StaticString) {
+        switch self {
+        case .minValid: ("min-valid", .seconds, "the token must stay valid for that long at least")
+        case .wait: ("wait", .seconds, "wait that long for a refresh at most; 20 if absent")
+        case .force: ("force", nil, "refresh first, even if the token is fresh")
+        case .after401:
+            ("after-401", nil, "report that the platform refused the current token, then get another")
+        case .format: ("format", .format, "how to print the token; token if absent")
+        case .forceTTY: ("force-tty", nil, "print to a terminal without a warning")
+        case .route: ("route", .text, "which request of the platform the headers are for")
+        case .env:
+            ("env", .variable, "put the token into that environment variable; CHATAUTH_TOKEN if absent")
+        case .fd: ("fd", .descriptor, "let the token be read from that file descriptor instead")
+        case .idTokenFile: ("id-token-file", .file, "read the identity token from there; - is standard input")
+        case .accessTokenFile:
+            ("access-token-file", .file, "read the access token from there; - is standard input")
+        case .issuer: ("issuer", .text, "who issued the tokens")
+        case .expiresAt: ("expires-at", .moment, "when they expire: seconds since 1970, or an RFC 3339 time")
+        case .generation: ("generation", .number, "which generation was refused; the current one if absent")
+        case .httpStatus: ("http-status", .number, "the HTTP status that the platform answered")
+        case .code: ("code", .text, "the error code that the platform answered")
+        case .provider: ("provider", .text, "the platform; generic if absent")
+        case .source: ("source", .file, "read the source from there, a JSON object; - is standard input")
+        case .allowUse:
+            ("allow-use", .principal, "who may use the account: user:NAME or group:NAME; repeatable")
+        case .allowOperate:
+            ("allow-operate", .principal, "who may operate the account: user:NAME or group:NAME; repeatable")
+        case .noAutostart: ("no-autostart", nil, "do not let the account refresh by itself")
+        case .names: ("names", nil, "print the names and nothing else")
+        case .topic: ("topic", .topic, "only these events: token, auth, account or daemon; repeatable")
+        case .reason: ("reason", .text, "why, for the daemon's log")
+        case .socket: ("socket", .file, "ask the daemon at that socket")
+        case .timeout:
+            ("timeout", .seconds, "give up on the daemon after that long; 10 more than the wait if absent")
+        case .json: ("json", nil, "print the daemon's answer as JSON")
+        case .help: ("help", nil, "explain the command")
+        case .version: ("version", nil, "print the version")
+        case .generate: ("generate", .page, "print the manual page or the completions of a shell")
+        }
+    }
+}
+
+/// A set of options, in the order of the table.
+struct Options {
+    private var bits: UInt64 = 0
+
+    init() {}
+    init(_ option: Option) { bits = 1 << UInt64(option.rawValue) }
+
+    func contains(_ option: Option) -> Bool { bits & 1 << UInt64(option.rawValue) != 0 }
+
+    static func | (set: Options, option: Option) -> Options {
+        var set = set
+        set.bits |= 1 << UInt64(option.rawValue)
+        return set
+    }
+    static func | (one: Options, other: Options) -> Options {
+        var one = one
+        one.bits |= other.bits
+        return one
+    }
+
+    /// Takes the first option out; nil when there is none left.
+    mutating func next() -> Option? {
+        guard bits != 0 else { return nil }
+        let option = Option(rawValue: UInt8(truncatingIfNeeded: bits.trailingZeroBitCount))
+        bits &= bits - 1
+        return option
+    }
+
+    /// Calls `body` with each option.
+    func forEach<Failure: Error>(_ body: (Option) throws(Failure) -> Void) throws(Failure) {
+        var rest = self
+        while let option = rest.next() { try body(option) }
+    }
+}

@@ -1,0 +1,89 @@
+import ChatAuthAPI
+import Glibc
+import JSON
+import Secrets
+
+/// `save`: the credential of an account, from files.
+extension Session {
+    func save() throws(Failure) {
+        let idTokenFile = invocation.value(.idTokenFile)
+        let accessTokenFile = invocation.value(.accessTokenFile)
+        if let idTokenFile, let accessTokenFile, idTokenFile == "-", accessTokenFile == "-" {
+            throw .usage(.standardInputTwice, invocation.command)
+        }
+        if invocation.has(.issuer), idTokenFile == nil, accessTokenFile == nil {
+            throw .usage(.needs(.issuer, .idTokenFile), invocation.command)
+        }
+        // The destination first: nobody types a token for a socket that is not trusted.
+        let path = path(for: Method.credentialsSave.description.access)
+        try path.requireTrust()
+        if idTokenFile == nil, accessTokenFile == nil {
+            try saveOne(path)
+        } else {
+            try saveFiles(path, idTokenFile, accessTokenFile)
+        }
+    }
+
+    private func saveOne(_ path: SocketPath) throws(Failure) {
+        let token = try standardInputToken()
+        try send(.credentialsSaveToken, path) { (params) throws(Failure) in
+            params.key("token")
+            token.withSpan { params.string(utf8: $0) }
+        }
+    }
+
+    private func standardInputToken() throws(Failure) -> SecretBuffer {
+        let dash = strdup("-")
+        guard let dash else { throw .system(call: "strdup", errno: errno) }
+        defer { free(dash) }
+        return try Input.token(Argument(dash))
+    }
+
+    private func saveFiles(_ path: SocketPath, _ idToken: Argument?, _ accessToken: Argument?) throws(Failure)
+    {
+        // Empty: there is none; a token itself is never empty.
+        var idTokenBytes = SecretBuffer()
+        var accessTokenBytes = SecretBuffer()
+        if let idToken { idTokenBytes = try Input.token(idToken) }
+        if let accessToken { accessTokenBytes = try Input.token(accessToken) }
+        try send(.credentialsSave, path) { (params) throws(Failure) in
+            if !idTokenBytes.isEmpty {
+                params.key("id_token")
+                idTokenBytes.withSpan { params.string(utf8: $0) }
+            }
+            if !accessTokenBytes.isEmpty {
+                params.key("access_token")
+                accessTokenBytes.withSpan { params.string(utf8: $0) }
+            }
+            params.member("issuer", text: .issuer, of: invocation)
+        }
+    }
+
+    private func send(
+        _ method: Method, _ path: SocketPath, members: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        let connection = try Connection(to: path, patience: patience)
+        var output = SecretBuffer()
+        try connection.call(
+            method.rawValue, patience: patience,
+            params: { (params) throws(Failure) in
+                params.beginObject()
+                try account(&params)
+                try members(&params)
+                if let expiresAt = invocation.value(.expiresAt) {
+                    if expiresAt.decimal(upTo: .max) != nil {
+                        params.member("expires_at", number: .expiresAt, of: invocation)
+                    } else {
+                        params.member("expires_at", expiresAt)
+                    }
+                }
+                params.endObject()
+            },
+            answer: { (result) throws(Failure) in
+                guard isJSON else { return }
+                output.append(result.rawToken)
+                output.append("\n")
+            })
+        if !output.isEmpty { try Output.write(output) }
+    }
+}

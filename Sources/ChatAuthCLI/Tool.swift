@@ -1,0 +1,60 @@
+import ChatAuthAPI
+import Secrets
+
+/// The command line tool.
+package enum Tool {
+    /// What `--version` prints.
+    package static let version: StaticString = "0.1.0"
+
+    /// Does what the arguments ask for; returns the exit status.
+    package static func run(_ surroundings: Surroundings) -> Int32 {
+        do throws(Failure) {
+            switch try Invocation.parse(surroundings) {
+            case .command(let invocation):
+                try Session(invocation: invocation, surroundings: surroundings).run()
+            case .help(let command):
+                try Output.write(Help.text(command))
+            case .version:
+                var text = SecretBuffer()
+                text.append("chatauth ")
+                text.append(version)
+                text.append("\n")
+                try Output.write(text)
+            case .page(let page):
+                try Output.write(page.text())
+            }
+            try Output.close()
+            return ExitStatus.done.rawValue
+        } catch {
+            Output.report(error)
+            return error.exit
+        }
+    }
+}
+
+extension Session {
+    fileprivate func run() throws(Failure) {
+        switch invocation.command {
+        case .getToken: try getToken()
+        case .headers: try headers()
+        case .exec: try execute()
+        case .save: try save()
+        case .reject: try reject()
+        case .status: try status()
+        case .watch: try watch()
+        case .call: try callAny()
+        case .accountAdd: try addAccount()
+        case .accountList: try listAccounts()
+        case .accountShow: try show(.accountShow)
+        case .accountCheck: try show(.accountCheck)
+        case .accountRemove: try act(.accountRemove)
+        case .accountStart: try act(.accountStart)
+        case .accountStop: try act(.accountStop)
+        case .authRefresh: try refresh()
+        case .storeStatus: try show(.storeStatus)
+        case .metrics: try metrics()
+        case .reload: try act(.daemonReload)
+        case .help: try explain()
+        }
+    }
+}

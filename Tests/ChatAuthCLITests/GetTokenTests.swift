@@ -1,0 +1,174 @@
+import Testing
+
+private let token =
+    #"{"account":"bot","generation":7,"bearer_token":"abc.def","token_type":"Bearer","#
+    + #""expires_at":1900000000,"expires_at_text":"2030-03-17T17:46:40Z","expiry_source":"exp","refresh_at":1,"state":"fresh"}"#
+
+@Suite struct `chatauth get-token` {
+    @Test func `prints the token and a line end`() {
+        withProgram { program in
+            let outcome = program.run(["get-token", "bot"], [.result(token)])
+            #expect(outcome.status == 0)
+            #expect(outcome.output == "abc.def\n")
+            #expect(outcome.errors == "")
+            #expect(
+                outcome.requests == [
+                    #"{"jsonrpc":"2.0","id":1,"method":"token.get","params":{"account":"bot"}}"#
+                ])
+        }
+    }
+
+    @Test func `sends every option`() {
+        withProgram { program in
+            let outcome = program.run(
+                ["get-token", "bot", "--min-valid", "300", "--wait=2.5", "--force"], [.result(token)])
+            #expect(outcome.status == 0)
+            #expect(
+                outcome.requests == [
+                    #"{"jsonrpc":"2.0","id":1,"method":"token.get","params":{"account":"bot","min_valid":300,"wait":2.500,"force":true}}"#
+                ])
+        }
+    }
+
+    @Test func `reports the current token as refused before it asks for another`() {
+        withProgram { program in
+            let outcome = program.run(["get-token", "bot", "--after-401"], [.result("{}"), .result(token)])
+            #expect(outcome.status == 0)
+            #expect(outcome.output == "abc.def\n")
+            #expect(
+                outcome.requests == [
+                    #"{"jsonrpc":"2.0","id":1,"method":"token.reject","params":{"account":"bot","http_status":401}}"#,
+                    #"{"jsonrpc":"2.0","id":2,"method":"token.get","params":{"account":"bot","force":true}}"#,
+                ])
+        }
+    }
+
+    @Test func `does not answer a refusal with the token that was refused`() {
+        withProgram { program in
+            let stale =
+                #"{"account":"bot","generation":1,"bearer_token":"abc.def","token_type":"Bearer","stale":true,"#
+                + #""refresh_error":{"kind":"callback_rejected","message":"no"}}"#
+            let outcome = program.run(["get-token", "bot", "--after-401"], [.result("{}"), .result(stale)])
+            #expect(outcome.status == 10)
+            #expect(outcome.output == "")
+        }
+    }
+
+    @Test func `reports the generation that the caller had`() {
+        withProgram { program in
+            let outcome = program.run(
+                ["get-token", "bot", "--after-401", "--generation", "7"],
+                [
+                    .error(
+                        127, message: "refused again",
+                        data: #"{"kind":"credential_rejected","retryable":false}"#)
+                ])
+            #expect(outcome.status == 10)
+            #expect(outcome.output == "")
+            #expect(
+                outcome.requests == [
+                    #"{"jsonrpc":"2.0","id":1,"method":"token.reject","params":{"account":"bot","generation":7,"http_status":401}}"#
+                ])
+        }
+    }
+
+    @Test(arguments: [
+        ("token", "abc.def\n"),
+        ("header", "Authorization: Bearer abc.def\n"),
+        ("curl", "header = \"Authorization: Bearer abc.def\"\n"),
+        ("json", token + "\n"),
+        ("env", "CHATAUTH_TOKEN='abc.def'\nCHATAUTH_EXPIRES_AT=1900000000\n"),
+        (
+            "exec-credential",
+            #"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"expirationTimestamp":"2030-03-17T17:46:40Z","token":"abc.def"}}"#
+                + "\n"
+        ),
+    ])
+    func `prints every format`(_ format: String, _ expected: String) {
+        withProgram { program in
+            let outcome = program.run(["get-token", "bot", "--format", format], [.result(token)])
+            #expect(outcome.status == 0)
+            #expect(outcome.output == expected)
+        }
+    }
+
+    @Test func `prints the headers of the platform`() {
+        withProgram { program in
+            let headers =
+                #"{"headers":[["Authorization","Bearer abc"],["X-App","q\"uote"]],"generation":7,"expires_at":null}"#
+            let outcome = program.run(
+                ["get-token", "bot", "--format", "headers", "--wait", "1"], [.result(headers)])
+            #expect(outcome.status == 0)
+            #expect(outcome.output == "Authorization: Bearer abc\nX-App: q\"uote\n")
+            #expect(
+                outcome.requests == [
+                    #"{"jsonrpc":"2.0","id":1,"method":"headers.get","params":{"account":"bot","wait":1}}"#
+                ])
+        }
+    }
+
+    @Test func `leaves the expiry out of formats when nobody knows it`() {
+        withProgram { program in
+            let eternal =
+                #"{"account":"bot","generation":1,"bearer_token":"x","token_type":"Bearer","expires_at":null,"state":"fresh"}"#
+            let outcome = program.run(
+                ["get-token", "bot", "--format", "exec-credential"], [.result(eternal)])
+            #expect(
+                outcome.output
+                    == #"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"x"}}"#
+                    + "\n")
+            #expect(
+                program.run(["get-token", "bot", "--format", "env"], [.result(eternal)]).output
+                    == "CHATAUTH_TOKEN='x'\n")
+        }
+    }
+
+    @Test func `quotes what a shell and curl would read`() {
+        withProgram { program in
+            let odd =
+                #"{"bearer_token":"a'b\"c\\d$(x)","token_type":"Bearer","companion_access_token":"e'f","expires_at":1.75}"#
+            #expect(
+                program.run(["get-token", "bot", "--format", "env"], [.result(odd)]).output
+                    == #"CHATAUTH_TOKEN='a'\''b"c\d$(x)'"# + "\n" + #"CHATAUTH_COMPANION_TOKEN='e'\''f'"#
+                    + "\nCHATAUTH_EXPIRES_AT=1\n")
+            #expect(
+                program.run(["get-token", "bot", "--format", "curl"], [.result(odd)]).output
+                    == #"header = "Authorization: Bearer a'b\"c\\d$(x)""# + "\n")
+        }
+    }
+
+    @Test(arguments: ["header", "curl"])
+    func `refuses a token that would begin another header`(_ format: String) {
+        withProgram { program in
+            let bad = #"{"bearer_token":"a\r\nX-Admin: 1","token_type":"Bearer"}"#
+            let outcome = program.run(["get-token", "bot", "--format", format], [.result(bad)])
+            #expect(outcome.status == 1)
+            #expect(outcome.output == "")
+        }
+    }
+
+    @Test(arguments: [4097, 65_535, 65_536, 262_144])
+    func `prints a token of any size byte by byte`(_ size: Int) {
+        withProgram { program in
+            let long = String(repeating: "0123456789abcdef", count: size / 16 + 1).prefix(size)
+            let outcome = program.run(
+                ["get-token", "bot"], [.result(#"{"bearer_token":"\#(long)","token_type":"Bearer"}"#)])
+            #expect(outcome.status == 0)
+            #expect(outcome.output == long + "\n")
+        }
+    }
+
+    @Test func `warns before it prints to a terminal`() {
+        withProgram { program in
+            let warned = program.run(["get-token", "bot"], [.result(token)], to: .terminal)
+            #expect(warned.output == "abc.def\r\n")
+            #expect(
+                warned.errors
+                    == "chatauth: warning: a token on a terminal stays in its scrollback; --force-tty silences this\n"
+            )
+            let silent = program.run(["get-token", "bot", "--force-tty"], [.result(token)], to: .terminal)
+            #expect(silent.output == "abc.def\r\n")
+            #expect(silent.errors == "")
+        }
+    }
+}
