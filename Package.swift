@@ -35,6 +35,7 @@ let package = Package(
         .executable(name: "chatauthd", targets: ["chatauthd"]),
         .executable(name: "chatauth-fetch", targets: ["chatauth-fetch"]),
         .executable(name: "chatauth", targets: ["chatauth"]),
+        .executable(name: "chatauth-sandbox", targets: ["chatauth-sandbox"]),
     ],
     targets: [
         // System libraries, each behind its own name.
@@ -45,6 +46,11 @@ let package = Package(
         .systemLibrary(
             name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cStrict),
+        .systemLibrary(
+            name: "CMicrohttpdLibrary", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .target(
+            name: "CMicrohttpd", dependencies: ["CMicrohttpdLibrary"], cSettings: cStrict,
+            linkerSettings: [.linkedLibrary("gnutls")]),
         .target(
             name: "CToml",
             cxxSettings: [.unsafeFlags(["-std=c++17", "-fno-exceptions", "-Wall", "-Wextra", "-Werror"])]),
@@ -129,6 +135,8 @@ let package = Package(
         .executableTarget(
             name: "chatauth", dependencies: ["ChatAuthCLI", "CStart"], swiftSettings: strict,
             linkerSettings: staticExecutable),
+        .target(name: "Sandbox", dependencies: ["JSON", "Secrets", "CMicrohttpd"], swiftSettings: strict),
+        .executableTarget(name: "chatauth-sandbox", dependencies: ["Sandbox"], swiftSettings: strict),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -212,6 +220,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),
+        .testTarget(
+            name: "SandboxTests", dependencies: ["chatauth-sandbox", "JSON"],
+            swiftSettings: strict + lifetimes),
         .testTarget(
             name: "SQLiteStoreTests",
             dependencies: [
