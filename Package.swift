@@ -146,6 +146,17 @@ let package = Package(
             path: "Fuzz/FuzzProperties",
             swiftSettings: strict + lifetimes),
         .target(
+            name: "AdapterProperties",
+            dependencies: [
+                "CredentialCore", "JSON", "JSONRPC", "Providers", "SQLiteStore", "Secrets", "WorkerProtocol",
+            ],
+            path: "Fuzz/AdapterProperties",
+            swiftSettings: strict + lifetimes),
+        .testTarget(
+            name: "AdapterPropertiesTests",
+            dependencies: ["AdapterProperties", "CredentialCore", "SQLiteStore", "TestSupport"],
+            swiftSettings: strict),
+        .target(
             name: "OriginSupport",
             dependencies: [
                 "WorkerProtocol", "CredentialCore", "EventLoop", "JSON", "Log", "Secrets", "CLinux",
@@ -241,4 +252,21 @@ for target in package.targets where target.swiftSettings != nil && target.type !
             "-Xfrontend", "-disable-implicit-concurrency-module-import", "-Xfrontend",
             "-disable-implicit-string-processing-module-import",
         ]))
+}
+
+// Fuzz drivers need the sanitizer's runtime: scripts/fuzz asks for them.
+if Context.environment["CHATAUTH_FUZZ"] == "1" {
+    let drivers = [
+        "FuzzProperties": ["FuzzJSON", "FuzzJSONRPC", "FuzzConfiguration"],
+        "AdapterProperties": ["FuzzStore", "FuzzAnswer", "FuzzWorker"],
+    ]
+    for (properties, names) in drivers {
+        for name in names {
+            package.targets.append(
+                .executableTarget(
+                    name: name, dependencies: [.init(stringLiteral: properties)], path: "Fuzz/\(name)",
+                    swiftSettings: strict,
+                    linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
+        }
+    }
 }
