@@ -77,6 +77,11 @@ struct Program {
         return own.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/chatauth"
     }()
 
+    // What the sanitizer of a test build is told holds for the programs that the tests start, too.
+    private static var sanitizer: [String] {
+        getenv("ASAN_OPTIONS").map { ["ASAN_OPTIONS=" + String(cString: $0)] } ?? []
+    }
+
     /// Runs it; `--socket` is added unless the environment says where the daemon is.
     func run(
         _ arguments: [String], _ script: [Step] = [], input: String = "", to destination: Destination = .pipe,
@@ -100,7 +105,7 @@ struct Program {
         }
         if environment == nil, !isPlaced { words += ["--socket", socket] }
         let child = Self.spawn(
-            words, environment ?? ["PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=/nonexistent"],
+            words, (environment ?? ["PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=/nonexistent"]) + Self.sanitizer,
             [inputFile, output.writeEnd, errors.writeEnd])
         close(inputFile)
         output.closeWriteEnd()
