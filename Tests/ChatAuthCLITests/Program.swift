@@ -78,7 +78,7 @@ struct Program {
     }()
 
     // What the sanitizer of a test build is told holds for the programs that the tests start, too.
-    private static var sanitizer: [String] {
+    static var sanitizer: [String] {
         getenv("ASAN_OPTIONS").map { ["ASAN_OPTIONS=" + String(cString: $0)] } ?? []
     }
 
