@@ -49,6 +49,7 @@ final class SourceRunner {
             case .static(let source): [source.idToken, source.accessToken].compactMap { $0 }
             case .file(let source): [source.file]
             case .http(let source): SourceRequest.references(of: source)
+            case .oauth, .jwt: []
             }
         if references.isEmpty {
             filesDidEnd(id, .success([]))
@@ -86,6 +87,7 @@ final class SourceRunner {
         case .http(let source):
             runs[id]?.secrets = secrets
             enter(id, source)
+        case .oauth, .jwt: finish(id, .failure(RefreshFailure(.sourceUnavailable)))
         }
     }
 
@@ -203,7 +205,7 @@ final class SourceRunner {
     private static func kind(_ failure: FetchFailure) -> RefreshFailure.Kind {
         switch failure {
         case .nameNotResolved, .connectionFailed, .connectionLost, .proxyFailed: .unreachable
-        case .timeout: .timeout
+        case .timeout, .connectTimeout: .timeout
         case .certificateExpired, .certificateWrongHost, .certificateUntrusted, .tlsFailed: .tls
         case .tooLarge: .tooLarge
         case .malformedResponse: .upstreamError

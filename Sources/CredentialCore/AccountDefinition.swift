@@ -17,6 +17,8 @@ package struct AccountDefinition: Equatable, Sendable {
     package enum Provider: String, Sendable, CaseIterable {
         /// A token and nothing else.
         case generic
+        /// Any OAuth 2 or OpenID Connect provider: tokens that it issues, ends and revokes.
+        case oauth
     }
 
     /// Who describes accounts.
@@ -41,8 +43,11 @@ package struct AccountDefinition: Equatable, Sendable {
 
     /// Where a credential of this account may be sent.
     ///
-    /// A generic credential is sent nowhere by us.
-    package var destination: Destination { Destination("provider=\(provider.rawValue)") }
+    /// A generic credential is sent nowhere by us; one of an OAuth provider to the endpoints of that provider.
+    package var destination: Destination {
+        if case .oauth(let source) = source, provider == .oauth { return source.destination }
+        return Destination("provider=\(provider.rawValue)")
+    }
 }
 
 /// Where fresh credentials come from.
@@ -50,6 +55,8 @@ package enum SourceDefinition: Equatable, Sendable {
     case `static`(StaticSource)
     case file(FileSource)
     case http(HTTPSource)
+    case oauth(OAuthSource)
+    case jwt(JWTSource)
 
     /// The word for it in configuration.
     package var kind: String {
@@ -57,6 +64,8 @@ package enum SourceDefinition: Equatable, Sendable {
         case .static: "static"
         case .file: "file"
         case .http: "http"
+        case .oauth: "oauth"
+        case .jwt: "jwt"
         }
     }
 }
@@ -67,6 +76,8 @@ package enum SecretReference: Hashable, Sendable {
     case file(path: String)
     /// The name of a systemd credential, in `$CREDENTIALS_DIRECTORY`.
     case credential(name: String)
+    /// A secret in the store, set by `secret.set`.
+    case secret(SecretName)
 }
 
 /// Tokens that do not change but by hand.

@@ -72,7 +72,10 @@ package enum FetchFailure: String, Error, Sendable, CaseIterable {
     case nameNotResolved = "name_not_resolved"
     case connectionFailed = "connection_failed"
     case connectionLost = "connection_lost"
+    /// It was sent, or may have been, and no whole answer came in time.
     case timeout
+    /// No connection came about in time: nothing was sent.
+    case connectTimeout = "connect_timeout"
     case certificateExpired = "certificate_expired"
     case certificateWrongHost = "certificate_wrong_host"
     case certificateUntrusted = "certificate_untrusted"
@@ -85,6 +88,16 @@ package enum FetchFailure: String, Error, Sendable, CaseIterable {
     /// The worker ended, or does not answer.
     case workerLost = "worker_lost"
     case tooManyRequests = "too_many_requests"
+
+    /// Whether the request may have reached the server: what it was to spend may be spent.
+    package var mayHaveArrived: Bool {
+        switch self {
+        case .connectionLost, .timeout, .tooLarge, .malformedResponse, .workerLost: true
+        case .nameNotResolved, .connectionFailed, .connectTimeout, .certificateExpired, .certificateWrongHost,
+            .certificateUntrusted, .tlsFailed, .caFileUnreadable, .proxyFailed, .badRequest, .tooManyRequests:
+            false
+        }
+    }
 }
 
 /// The fetch worker as the broker sees it, from the loop.

@@ -15,6 +15,11 @@ package struct RefreshFailure: Error, Equatable, Sendable {
     package enum Cause: Equatable, Sendable {
         case fetch(FetchFailure)
         case file(FileFailure)
+        /// No secret of that name was set.
+        case secretMissing(SecretName)
+        case signing(SigningFailure)
+        case verification(VerificationFailure)
+        case store(StoreFailure)
     }
 
     /// The ways in which a refresh can fail.
@@ -38,6 +43,20 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case sourceUnavailable
         /// Too many requests are out to this origin already, or it has been failing.
         case overloaded
+        /// No grant of that name was imported.
+        case grantMissing
+        /// The grant was meant for another destination than the configured one.
+        case grantParked
+        /// The server said `invalid_grant`: the grant is spent, revoked or has ended (RFC 6749 §5.2).
+        case grantDead
+        /// The grant may have been spent without its successor having come.
+        case grantPossiblySpent
+        /// The server refused every client secret that is configured (`invalid_client`).
+        case clientRefused
+        /// An ID token came that cannot be believed.
+        case unverified
+        /// The disk has no room for what a spent grant would bring: nothing was sent.
+        case storeFull
     }
 
     /// Takes what is known of it.

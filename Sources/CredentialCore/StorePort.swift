@@ -19,6 +19,17 @@ package struct StoreChange: Sendable {
         case putAccount(name: AccountName, definition: SecretBytes, policy: SecretBytes)
         /// Removes an account that came over RPC, its policy and its credential.
         case deleteAccount(name: AccountName)
+        /// Adds or replaces a grant, only where the stored generation is `expected` (`.none`: there is no such grant).
+        ///
+        /// With `state` `.spending` it is the intent to spend: it succeeds only where the space for a successor of the greatest
+        /// size and its credential is secured, and is `.full` otherwise. Every later `putGrant` of that name may use that space.
+        case putGrant(HeldGrant, expected: Generation)
+        /// Removes a grant, only where the stored generation is `expected`.
+        case deleteGrant(name: GrantName, expected: Generation)
+        /// Adds or replaces a secret.
+        case putSecret(HeldSecret)
+        /// Removes a secret; done when there is none.
+        case deleteSecret(name: SecretName)
     }
 
     /// Takes a number that no other change has.
@@ -117,6 +128,10 @@ package struct StoreContents: Sendable {
     package let credentials: [StoredCredential]
     /// The accounts that came over RPC.
     package let accounts: [StoredAccount]
+    /// Every grant.
+    package let grants: [HeldGrant]
+    /// Every secret.
+    package let secrets: [HeldSecret]
     /// Wall time of the newest write; a clock that is earlier now is not trusted.
     package let lastWrittenAt: WallTime?
     /// Counts commits.
@@ -124,10 +139,13 @@ package struct StoreContents: Sendable {
 
     /// Takes the parts.
     package init(
-        credentials: [StoredCredential], accounts: [StoredAccount], lastWrittenAt: WallTime?, epoch: Int64
+        credentials: [StoredCredential], accounts: [StoredAccount], grants: [HeldGrant] = [],
+        secrets: [HeldSecret] = [], lastWrittenAt: WallTime?, epoch: Int64
     ) {
         self.credentials = credentials
         self.accounts = accounts
+        self.grants = grants
+        self.secrets = secrets
         self.lastWrittenAt = lastWrittenAt
         self.epoch = epoch
     }

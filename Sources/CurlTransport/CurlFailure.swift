@@ -28,7 +28,8 @@ enum CurlFailure {
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING, CURLE_HTTP2,
             CURLE_HTTP2_STREAM:
             .malformedResponse
-        default: .connectionFailed
+        // What is not known to have ended before the request went out may have reached the server.
+        default: .connectionLost
         }
     }
 

@@ -107,6 +107,8 @@ final class CurlTransfer {
         let failure = CurlFailure.failure(
             code, verification: cc_info_long(easy, CURLINFO_SSL_VERIFYRESULT),
             proxyVerification: cc_info_long(easy, CURLINFO_PROXY_SSL_VERIFYRESULT))
+        // Zero bytes of a request sent: no connection came about, however far the handshake got.
+        if failure == .timeout, cc_info_long(easy, CURLINFO_REQUEST_SIZE) == 0 { return .connectTimeout }
         // Behind a proxy, a connection that was never made is the proxy's, as is a tunnel that it refused.
         guard request.proxy != nil, cc_info_long(easy, CURLINFO_RESPONSE_CODE) == 0 else { return failure }
         if failure == .connectionFailed { return .proxyFailed }

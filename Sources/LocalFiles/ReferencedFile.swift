@@ -53,6 +53,8 @@ package struct ReferencedFile: Sendable {
             else { throw .unsafe(index: index) }
             path = credentialsDirectory + "/" + name
             forbidden = 0o037
+        // The store's own; whoever asks for files has taken these out.
+        case .secret: throw .missing(index: index)
         }
         // Non-blocking, so that a pipe in the place of a file ends in a refusal and not in a wait.
         let descriptor = cl_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0)

@@ -23,6 +23,19 @@ extension CallFailure {
                 self.init(
                     .signInNeeded, "the source refused three times without a reason; see chatauth status",
                     retryAfter: retryAfter)
+            case .grantMissing:
+                self.init(
+                    .signInNeeded, "no grant was imported; chatauth grant import brings one",
+                    retryAfter: retryAfter)
+            case .grantDead:
+                self.init(
+                    .grantDead, "the server declared the grant void; chatauth grant import brings a new one",
+                    retryAfter: retryAfter)
+            case .possiblySpent:
+                self.init(
+                    .signInNeeded,
+                    "the grant is possibly spent: its answer was lost; chatauth grant import brings a new one",
+                    retryAfter: retryAfter)
             case .signedOut:
                 self.init(.signInNeeded, "the account was signed out meanwhile", retryAfter: retryAfter)
             case .credentialRejected:
@@ -71,6 +84,21 @@ extension CallFailure {
             (.staleCredential, "the source gave a token that had expired, or the one that was just refused")
         case .sourceUnavailable: (.upstreamError, "the source could not be asked" + detail(failure))
         case .overloaded: (.overloaded, "the source's origin is failing or busy; asked again later")
+        case .grantMissing:
+            (.signInNeeded, "no grant was imported; chatauth grant import brings one")
+        case .grantParked:
+            (.accountParked, "the grant was meant for another destination; chatauth grant import brings one")
+        case .grantDead:
+            (.grantDead, "the server declared the grant void; chatauth grant import brings a new one")
+        case .grantPossiblySpent:
+            (
+                .signInNeeded,
+                "the grant is possibly spent: its answer was lost; chatauth grant import brings a new one"
+            )
+        case .clientRefused:
+            (.upstreamError, "the server refused every client secret that is configured" + detail(failure))
+        case .unverified: (.credentialRejected, "an ID token came that cannot be believed" + detail(failure))
+        case .storeFull: (.storeFull, "the disk has no room for what a spent grant would bring; nothing was sent")
         }
     }
 
@@ -82,6 +110,10 @@ extension CallFailure {
             ": a file that the configuration names is open to others, a link, or somebody else's; chmod 600 closes it"
         case .file(.tooLarge): ": a file that the configuration names is too large"
         case .file(.unreadable): ": a file that the configuration names cannot be read"
+        case .secretMissing(let name): ": there is no secret \(name); chatauth secret set \(name) sets it"
+        case .signing(let cause): ": \(cause.rawValue)"
+        case .verification(let cause): ": \(cause.rawValue)"
+        case .store: ": the store refused it"
         case nil:
             switch failure.httpStatus {
             case .some(let status) where (300..<400).contains(status):
@@ -98,6 +130,7 @@ extension CallFailure {
         case .connectionFailed: "nothing accepts the connection"
         case .connectionLost: "the connection broke off"
         case .timeout: "it took longer than its timeout"
+        case .connectTimeout: "no connection came about in time"
         case .certificateExpired: "its certificate has expired, or this clock is wrong"
         case .certificateWrongHost: "its certificate is for another host"
         case .certificateUntrusted:

@@ -112,6 +112,7 @@ struct GroupDraft {
             for kind in [RowKind.account, .policy, .credential] {
                 try remove(RowKey(kind: kind, name: name))
             }
+        case .putGrant, .deleteGrant, .putSecret, .deleteSecret: return .sealed
         }
         return nil
     }

@@ -9,6 +9,8 @@ package final class MemoryStore: StorePort {
     package private(set) var submitted: [StoreChange] = []
     package private(set) var credentials: [AccountName: StoredCredential] = [:]
     package private(set) var accounts: [AccountName: StoredAccount] = [:]
+    package private(set) var grants: [GrantName: HeldGrant] = [:]
+    package private(set) var secrets: [SecretName: HeldSecret] = [:]
     package private(set) var reopenings = 0
     package var lastWrittenAt: WallTime?
 
@@ -25,8 +27,16 @@ package final class MemoryStore: StorePort {
     package var contents: StoreContents {
         StoreContents(
             credentials: credentials.values.sorted { $0.account < $1.account },
-            accounts: accounts.values.sorted { $0.name < $1.name }, lastWrittenAt: lastWrittenAt, epoch: 1)
+            accounts: accounts.values.sorted { $0.name < $1.name },
+            grants: grants.values.sorted { $0.name < $1.name },
+            secrets: secrets.values.sorted { $0.name < $1.name }, lastWrittenAt: lastWrittenAt, epoch: 1)
     }
+
+    /// Puts a grant in as an earlier run would have left it.
+    package func put(_ grant: HeldGrant) { grants[grant.name] = grant }
+
+    /// Puts a secret in as an earlier run would have left it.
+    package func put(_ secret: HeldSecret) { secrets[secret.name] = secret }
 
     /// Puts a credential in as an earlier run would have left it.
     package func put(_ stored: StoredCredential) { credentials[stored.account] = stored }
@@ -57,6 +67,16 @@ package final class MemoryStore: StorePort {
         case .deleteAccount(let name):
             accounts[name] = nil
             credentials[name] = nil
+        case .putGrant(let grant, let expected):
+            let stored = grants[grant.name]?.generation ?? .none
+            guard stored == expected, stored <= grant.generation else { return .conflict(stored: stored) }
+            grants[grant.name] = grant
+        case .deleteGrant(let name, let expected):
+            let stored = grants[name]?.generation ?? .none
+            guard stored == expected else { return .conflict(stored: stored) }
+            grants[name] = nil
+        case .putSecret(let secret): secrets[secret.name] = secret
+        case .deleteSecret(let name): secrets[name] = nil
         }
         return nil
     }

@@ -102,6 +102,7 @@ package enum AccountDefinitionJSON {
         case .static(let source): write(source, to: &writer)
         case .file(let source): write(source, to: &writer)
         case .http(let source): write(source, to: &writer)
+        case .oauth, .jwt: break
         }
         writer.endObject()
     }
@@ -126,6 +127,7 @@ package enum AccountDefinitionJSON {
         switch source.file {
         case .file(let path): member("path", path, &writer)
         case .credential(let name): member("credential", name, &writer)
+        case .secret(let name): member("secret", name.text, &writer)
         }
         writer.key("format")
         switch source.format {
@@ -183,6 +185,7 @@ package enum AccountDefinitionJSON {
         switch reference {
         case .file(let path): member("file", path, &writer)
         case .credential(let name): member("credential", name, &writer)
+        case .secret(let name): member("secret", name.text, &writer)
         }
         if !prefix.isEmpty { member("prefix", prefix, &writer) }
         writer.endObject()

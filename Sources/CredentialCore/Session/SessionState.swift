@@ -28,6 +28,12 @@ package enum SignInReason: String, Sendable {
     case credentialRejected = "credential_rejected"
     /// Somebody signed it out while this caller was waiting.
     case signedOut = "signed_out"
+    /// No grant was imported.
+    case grantMissing = "grant_missing"
+    /// The server declared the grant void.
+    case grantDead = "grant_dead"
+    /// The grant may have been spent in a crash or by an answer that was lost.
+    case possiblySpent = "possibly_spent"
 }
 
 /// Identifies one refresh: an answer with another ticket than the one that is out changes nothing.
