@@ -65,6 +65,9 @@ let package = Package(
         .target(name: "JSONRPC", dependencies: ["JSON", "Secrets"], swiftSettings: pure + lifetimes),
         .target(name: "ChatAuthAPI", dependencies: ["JSONRPC", "JSON", "Secrets"], swiftSettings: pure),
         .target(
+            name: "OAuth", dependencies: ["CredentialCore", "JSON", "Secrets"],
+            swiftSettings: pure + lifetimes),
+        .target(
             name: "Providers", dependencies: ["CredentialCore", "JSON", "Secrets"],
             swiftSettings: pure + lifetimes),
         .target(

@@ -53,6 +53,10 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case grantPossiblySpent
         /// The server refused every client secret that is configured (`invalid_client`).
         case clientRefused
+        /// The issuer's metadata are another issuer's (RFC 8414 §3.3).
+        case issuerMismatch
+        /// A token came that is no bearer token: it must be bound to a key with every request (RFC 9449).
+        case notBearer
         /// An ID token came that cannot be believed.
         case unverified
         /// The disk has no room for what a spent grant would bring: nothing was sent.

@@ -19,13 +19,15 @@ package struct StoreChange: Sendable {
         case putAccount(name: AccountName, definition: SecretBytes, policy: SecretBytes)
         /// Removes an account that came over RPC, its policy and its credential.
         case deleteAccount(name: AccountName)
-        /// Adds or replaces a grant, only where the stored generation is `expected` (`.none`: there is no such grant).
+        /// Adds or replaces a grant, only where the stored generation is `expected` (`.none`: there never was such a grant).
+        ///
+        /// A generation may be written again: what is known of a refresh token changes while it stays the same.
         ///
         /// With `state` `.spending` it is the intent to spend: it succeeds only where the space for a successor of the greatest
         /// size and its credential is secured, and is `.full` otherwise. Every later `putGrant` of that name may use that space.
         case putGrant(HeldGrant, expected: Generation)
-        /// Removes a grant, only where the stored generation is `expected`.
-        case deleteGrant(name: GrantName, expected: Generation)
+        /// Forgets a grant and remembers its generation, so that the number never goes back.
+        case deleteGrant(name: GrantName, generation: Generation, expected: Generation)
         /// Adds or replaces a secret.
         case putSecret(HeldSecret)
         /// Removes a secret; done when there is none.
@@ -105,6 +107,25 @@ package struct StoredCredential: Sendable {
     }
 }
 
+/// A grant row as it was loaded.
+///
+/// `held` is nil where the grant was deleted and only its generation is kept.
+package struct StoredGrant: Sendable {
+    /// Which grant.
+    package let name: GrantName
+    /// The newest number, deletions counted.
+    package let generation: Generation
+    /// The grant; nil: deleted.
+    package let held: HeldGrant?
+
+    /// Takes the parts.
+    package init(name: GrantName, generation: Generation, held: HeldGrant?) {
+        self.name = name
+        self.generation = generation
+        self.held = held
+    }
+}
+
 /// An account row as it was loaded.
 package struct StoredAccount: Sendable {
     /// The account.
@@ -128,8 +149,8 @@ package struct StoreContents: Sendable {
     package let credentials: [StoredCredential]
     /// The accounts that came over RPC.
     package let accounts: [StoredAccount]
-    /// Every grant.
-    package let grants: [HeldGrant]
+    /// Every grant that there ever was.
+    package let grants: [StoredGrant]
     /// Every secret.
     package let secrets: [HeldSecret]
     /// Wall time of the newest write; a clock that is earlier now is not trusted.
@@ -139,7 +160,7 @@ package struct StoreContents: Sendable {
 
     /// Takes the parts.
     package init(
-        credentials: [StoredCredential], accounts: [StoredAccount], grants: [HeldGrant] = [],
+        credentials: [StoredCredential], accounts: [StoredAccount], grants: [StoredGrant] = [],
         secrets: [HeldSecret] = [], lastWrittenAt: WallTime?, epoch: Int64
     ) {
         self.credentials = credentials

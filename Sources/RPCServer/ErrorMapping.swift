@@ -97,8 +97,15 @@ extension CallFailure {
             )
         case .clientRefused:
             (.upstreamError, "the server refused every client secret that is configured" + detail(failure))
+        case .issuerMismatch:
+            (
+                .upstreamError,
+                "the issuer's metadata name another issuer; issuer must be written exactly as there"
+            )
+        case .notBearer: (.upstreamError, "the server issues no bearer tokens to this client")
         case .unverified: (.credentialRejected, "an ID token came that cannot be believed" + detail(failure))
-        case .storeFull: (.storeFull, "the disk has no room for what a spent grant would bring; nothing was sent")
+        case .storeFull:
+            (.storeFull, "the disk has no room for what a spent grant would bring; nothing was sent")
         }
     }
 

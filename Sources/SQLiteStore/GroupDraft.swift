@@ -112,7 +112,31 @@ struct GroupDraft {
             for kind in [RowKind.account, .policy, .credential] {
                 try remove(RowKey(kind: kind, name: name))
             }
-        case .putGrant, .deleteGrant, .putSecret, .deleteSecret: return .sealed
+        case .putGrant(let grant, let expected):
+            let key = RowKey(kind: .grant, name: grant.name)
+            let stored = Generation(self[key]?.generation ?? 0)
+            guard stored == expected, stored <= grant.generation, grant.generation > .none else {
+                return .conflict(stored: stored)
+            }
+            var content = SecretBuffer(capacity: 512)
+            GrantRecord.encode(grant, into: &content)
+            try content.withSpan { content throws(StoreFailure) in
+                try seal(key, grant.generation.number, content, keys)
+            }
+        case .deleteGrant(let name, let generation, let expected):
+            let key = RowKey(kind: .grant, name: name)
+            if let conflict = conflict(key, expected: expected, next: generation) { return conflict }
+            try put(
+                SealedRow(
+                    key: key, generation: generation.number, dataKeyID: header.dataKeyID, sealed: nil), keys)
+        case .putSecret(let secret):
+            var content = SecretBuffer(capacity: 512)
+            SecretRecord.encode(secret, into: &content)
+            try content.withSpan { content throws(StoreFailure) in
+                try seal(
+                    RowKey(kind: .secret, name: secret.name), secret.generation.number, content, keys)
+            }
+        case .deleteSecret(let name): try remove(RowKey(kind: .secret, name: name))
         }
         return nil
     }

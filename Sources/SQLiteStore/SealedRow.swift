@@ -3,7 +3,10 @@ import Secrets
 
 /// What a row is; a new kind needs no new table.
 enum RowKind: String {
-    case credential, account, policy
+    case credential, account, policy, grant, secret
+
+    /// Whether a deleted one leaves its generation behind, so that the number never goes back.
+    var keepsGeneration: Bool { self == .credential || self == .grant }
 }
 
 /// Which row.

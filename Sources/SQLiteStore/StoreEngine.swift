@@ -12,6 +12,8 @@ package final class StoreEngine {
     private let directory: PrivateDirectory
     private let lock: FileDescriptor
     private let epochFile: EpochFile
+    private let ballast: Ballast
+    private var spending = SpendingLedger()
     private let format: StoreFormat
     private let random: RandomSource
     private var source: MasterKeySource
@@ -33,6 +35,7 @@ package final class StoreEngine {
             throw errno == EWOULDBLOCK ? .inUse : StoreFailure(errno: errno)
         }
         epochFile = EpochFile(directory: try PrivateDirectory(paths.epochDirectory))
+        ballast = Ballast(directory: directory)
         self.source = source
         self.format = format
         self.random = random
@@ -152,6 +155,8 @@ package final class StoreEngine {
             acknowledge(group.map { StoreCompletion(id: $0.change.id, failure: .sealed) })
             return nil
         }
+        let group = admitIntents(of: group, refuse: acknowledge)
+        guard !group.isEmpty else { return nil }
         do throws(StoreFailure) {
             let completions = try write(group) {
                 if TestSwitches.acknowledgesBeforeCommit { acknowledge($0) }
@@ -159,11 +164,57 @@ package final class StoreEngine {
             if !TestSwitches.acknowledgesBeforeCommit { acknowledge(completions) }
             return nil
         } catch {
+            if error == .full, let reason = commitOnBallast(group, acknowledge: acknowledge) {
+                return reason.value
+            }
             status.lastFailure = error
             let reason = session?.isAsKnown == true ? nil : recover(from: error)
             acknowledge(group.map { StoreCompletion(id: $0.change.id, failure: error) })
             return reason
         }
+    }
+
+    // An intent to spend a grant is taken only while the space for what that brings is kept free.
+    private func admitIntents(
+        of group: [TimedChange], refuse: ([StoreCompletion]) -> Void
+    ) -> [TimedChange] {
+        guard group.contains(where: { SpendingLedger.isIntent($0.change.operation) }) else { return group }
+        var refusals: [StoreCompletion] = []
+        var room = Ballast.intentLimit - spending.outstanding.count
+        let admitted = group.filter { timed in
+            guard SpendingLedger.isIntent(timed.change.operation) else { return true }
+            do throws(StoreFailure) {
+                guard room > 0 else { throw .busy }
+                try ballast.ensure()
+                room -= 1
+                return true
+            } catch {
+                refusals.append(StoreCompletion(id: timed.change.id, failure: error))
+                return false
+            }
+        }
+        status.hasBallast = ballast.isThere
+        if !refusals.isEmpty { refuse(refusals) }
+        return admitted
+    }
+
+    private struct Outcome {
+        /// Why the store had to be sealed; nil: it was not.
+        let value: StoreFailure?
+    }
+
+    // The disk is full: what a spent grant brought gets the ballast's space, everything else is refused. Nil where nothing of the group
+    // may have it, or there is none.
+    private func commitOnBallast(
+        _ group: [TimedChange], acknowledge: ([StoreCompletion]) -> Void
+    ) -> Outcome? {
+        let urgent = group.filter { spending.mayUseBallast($0.change.operation) }
+        guard session?.isAsKnown == true, !urgent.isEmpty, ballast.giveUp() else { return nil }
+        status.hasBallast = false
+        acknowledge(
+            group.filter { !spending.mayUseBallast($0.change.operation) }
+                .map { StoreCompletion(id: $0.change.id, failure: .full) })
+        return Outcome(value: commit(urgent, acknowledge: acknowledge))
     }
 
     // Apart from `commit`, so that nothing holds the session, and with it the locks on the file, when that recovers.
@@ -179,9 +230,16 @@ package final class StoreEngine {
         }
         status.lastFailure = nil
         if session.head.epoch != epoch {
+            for (timed, completion) in zip(group, completions) where completion.failure == nil {
+                spending.didCommit(timed.change.operation)
+            }
             status.commits += 1
             status.changes += Int64(completions.count { $0.failure == nil })
             epochLag += 1
+        }
+        // Made again as soon as there is room: who is refused an intent next would have to wait for it.
+        if status.hasBallast == false, spending.isSettled {
+            status.hasBallast = (try? ballast.ensure()) != nil
         }
         refreshStatus()
         return completions

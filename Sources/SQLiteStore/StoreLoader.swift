@@ -42,7 +42,8 @@ enum StoreLoader {
         }
         let contents = StoreContents(
             credentials: reading.credentials, accounts: try reading.pairedAccounts(),
-            lastWrittenAt: head.lastWrittenAt, epoch: head.epoch)
+            grants: reading.grants, secrets: reading.secrets, lastWrittenAt: head.lastWrittenAt,
+            epoch: head.epoch)
         return LoadedStore(
             version: version, header: header, keys: keys, head: head, code: code, rows: reading.rows,
             sum: reading.sum, contents: contents)
@@ -92,6 +93,8 @@ enum StoreLoader {
         var rows: [RowKey: RowEntry] = [:]
         var sum = RowSum.zero
         var credentials: [StoredCredential] = []
+        var grants: [StoredGrant] = []
+        var secrets: [HeldSecret] = []
         private var definitions: [AccountName: (generation: Int64, content: SecretBytes)] = [:]
         private var policies: [AccountName: (generation: Int64, content: SecretBytes)] = [:]
 
@@ -120,11 +123,15 @@ enum StoreLoader {
             guard rows.updateValue(entry, forKey: row.key) == nil else { throw .corrupt(detail: .row) }
             let generation = Generation(row.generation)
             if row.sealed == nil {
-                guard row.key.kind == .credential, row.dataKeyID == header.dataKeyID else {
+                guard row.key.kind.keepsGeneration, row.dataKeyID == header.dataKeyID else {
                     throw .corrupt(detail: .row)
                 }
-                credentials.append(
-                    StoredCredential(account: row.key.name, generation: generation, held: nil))
+                if row.key.kind == .grant {
+                    grants.append(StoredGrant(name: row.key.name, generation: generation, held: nil))
+                } else {
+                    credentials.append(
+                        StoredCredential(account: row.key.name, generation: generation, held: nil))
+                }
                 return
             }
             var plain = SecretBuffer(capacity: row.sealed?.count ?? 0)
@@ -141,6 +148,18 @@ enum StoreLoader {
                     StoredCredential(account: row.key.name, generation: generation, held: held))
             case .account: definitions[row.key.name] = (row.generation, plain.finish())
             case .policy: policies[row.key.name] = (row.generation, plain.finish())
+            case .grant:
+                let held = plain.withSpan {
+                    GrantRecord.decode($0, name: row.key.name, generation: generation)
+                }
+                guard let held else { throw .corrupt(detail: .row) }
+                grants.append(StoredGrant(name: row.key.name, generation: generation, held: held))
+            case .secret:
+                let held = plain.withSpan {
+                    SecretRecord.decode($0, name: row.key.name, generation: generation)
+                }
+                guard let held else { throw .corrupt(detail: .row) }
+                secrets.append(held)
             }
         }
 

@@ -21,4 +21,5 @@ enum StoreFiles {
     static let journal = "store.db-journal"
     static let lock = "lock"
     static let backups = "backups"
+    static let ballast = "ballast"
 }

@@ -82,7 +82,8 @@ final class StoreSession {
             }
             guard draft.hasWritten else { return Outcome(completions: completions, next: nil) }
             let newHead = Head(
-                epoch: head.epoch + 1, lastWrittenAt: last.at, rowCount: Int64(draft.rowCount))
+                epoch: head.epoch + 1, lastWrittenAt: last.at,
+                rowCount: Int64(draft.rowCount))
             let newCode = newHead.code(version: version, header: header, rows: draft.sum, keys: keys)
             try statements.replace(newHead, code: newCode)
             return Outcome(completions: completions, next: (newHead, newCode, draft.sum, draft.changed))

@@ -10,8 +10,10 @@ package struct StoreStatus: Sendable {
     package internal(set) var epoch: Int64?
     /// Version of the format; nil while it is sealed.
     package internal(set) var formatVersion: Int64?
-    /// Credentials, generations of deleted ones, accounts and policies.
+    /// Credentials, grants, generations of deleted ones, accounts, policies and secrets.
     package internal(set) var rows = 0
+    /// Whether the space for what a spent grant brings is kept free; nil where no grant has needed it yet.
+    package internal(set) var hasBallast: Bool?
     /// Whether the keys stay out of swap; false while it is sealed.
     package internal(set) var isMemoryLocked = false
     /// Transactions and changes that were committed since the daemon started.

@@ -9,7 +9,7 @@ package final class MemoryStore: StorePort {
     package private(set) var submitted: [StoreChange] = []
     package private(set) var credentials: [AccountName: StoredCredential] = [:]
     package private(set) var accounts: [AccountName: StoredAccount] = [:]
-    package private(set) var grants: [GrantName: HeldGrant] = [:]
+    package private(set) var grants: [GrantName: StoredGrant] = [:]
     package private(set) var secrets: [SecretName: HeldSecret] = [:]
     package private(set) var reopenings = 0
     package var lastWrittenAt: WallTime?
@@ -33,7 +33,9 @@ package final class MemoryStore: StorePort {
     }
 
     /// Puts a grant in as an earlier run would have left it.
-    package func put(_ grant: HeldGrant) { grants[grant.name] = grant }
+    package func put(_ grant: HeldGrant) {
+        grants[grant.name] = StoredGrant(name: grant.name, generation: grant.generation, held: grant)
+    }
 
     /// Puts a secret in as an earlier run would have left it.
     package func put(_ secret: HeldSecret) { secrets[secret.name] = secret }
@@ -70,11 +72,12 @@ package final class MemoryStore: StorePort {
         case .putGrant(let grant, let expected):
             let stored = grants[grant.name]?.generation ?? .none
             guard stored == expected, stored <= grant.generation else { return .conflict(stored: stored) }
-            grants[grant.name] = grant
-        case .deleteGrant(let name, let expected):
+            grants[grant.name] = StoredGrant(
+                name: grant.name, generation: grant.generation, held: grant)
+        case .deleteGrant(let name, let generation, let expected):
             let stored = grants[name]?.generation ?? .none
-            guard stored == expected else { return .conflict(stored: stored) }
-            grants[name] = nil
+            guard stored == expected, stored < generation else { return .conflict(stored: stored) }
+            grants[name] = StoredGrant(name: name, generation: generation, held: nil)
         case .putSecret(let secret): secrets[secret.name] = secret
         case .deleteSecret(let name): secrets[name] = nil
         }

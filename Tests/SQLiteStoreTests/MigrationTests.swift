@@ -10,10 +10,12 @@ import SQLiteStore
     private static let extra = "CREATE TABLE extra (id INTEGER PRIMARY KEY, value BLOB) STRICT"
 
     private static func next(_ steps: [String] = [extra], tables: [String] = [extra]) -> StoreFormat {
-        let first = StoreFormat.current.versions[0]
-        return StoreFormat(versions: [
-            first, StoreFormat.Version(steps: steps, tables: first.tables + tables),
-        ])
+        let newest = StoreFormat.current.versions.count
+        let last = StoreFormat.current.versions[newest - 1]
+        return StoreFormat(
+            versions: StoreFormat.current.versions + [
+                StoreFormat.Version(steps: steps, tables: last.tables + tables)
+            ])
     }
 
     private func filled() throws -> StoreBench {
@@ -32,15 +34,15 @@ import SQLiteStore
         let after = try bench.openContents(format: Self.next())
         #expect(summary(after) == summary(before))
         #expect(after.epoch == before.epoch + 1)
-        #expect(bench.store?.status.formatVersion == 2)
+        #expect(bench.store?.status.formatVersion == 3)
         #expect(try bench.run(put("a", try held(2), expecting: 1)) == [nil])
         bench.close()
 
-        let backup = bench.paths.stateDirectory + "/backups/store.v1.db"
+        let backup = bench.paths.stateDirectory + "/backups/store.v2.db"
         var status = stat()
         #expect(stat(backup, &status) == 0)
         #expect(status.st_mode == S_IFREG | 0o600)
-        #expect(Files.names(in: bench.paths.stateDirectory + "/backups") == ["store.v1.db"])
+        #expect(Files.names(in: bench.paths.stateDirectory + "/backups") == ["store.v2.db"])
         let restored = try StoreBench()
         for directory in [
             restored.root + "/config", restored.paths.stateDirectory, restored.paths.epochDirectory,
@@ -52,7 +54,7 @@ import SQLiteStore
         StoreBench.write(StoreBench.read(bench.keyPath), to: restored.keyPath)
         #expect(summary(try restored.openContents()) == summary(before))
 
-        #expect(try bench.sealedReason() == .tooNew(version: 2))
+        #expect(try bench.sealedReason() == .tooNew(version: 3))
         #expect(
             text(try bench.openContents(format: Self.next()).credentials[0].held?.credential.idToken)
                 == "token")
@@ -79,7 +81,7 @@ import SQLiteStore
     @Test func `a new store has the newest version at once`() throws {
         let bench = try StoreBench()
         try bench.openContents(format: Self.next())
-        #expect(bench.store?.status.formatVersion == 2)
+        #expect(bench.store?.status.formatVersion == 3)
         #expect(access(bench.paths.stateDirectory + "/backups", F_OK) != 0)
     }
 }

@@ -1,0 +1,177 @@
+import CredentialCore
+import Glibc
+import Secrets
+import Testing
+
+import SQLiteStore
+
+@Suite struct `Stored grants and secrets` {
+    private func grant(
+        _ generation: Int64, _ token: String = "refresh", state: HeldGrant.State = .usable, uncertain: Int = 0
+    ) -> HeldGrant {
+        HeldGrant(
+            name: name("desk"), refreshToken: secret(token), generation: Generation(generation),
+            destination: Destination("provider=oauth;issuer=https://idp.example"), scope: "a b",
+            receivedAt: WallTime(milliseconds: 1_800_000_000_001), state: state,
+            uncertainAttempts: uncertain)
+    }
+
+    private func put(_ grant: HeldGrant, expecting: Int64) -> StoreChange.Operation {
+        .putGrant(grant, expected: Generation(expecting))
+    }
+
+    private func same(_ left: HeldGrant?, _ right: HeldGrant) -> Bool {
+        guard let left else { return false }
+        return left.name == right.name && left.refreshToken.isEqual(to: right.refreshToken)
+            && left.generation == right.generation && left.destination == right.destination
+            && left.scope == right.scope && left.receivedAt == right.receivedAt && left.state == right.state
+            && left.uncertainAttempts == right.uncertainAttempts
+    }
+
+    @Test(arguments: HeldGrant.State.allCases)
+    func `a grant comes back as it was written`(state: HeldGrant.State) throws {
+        let bench = try StoreBench()
+        try bench.openContents()
+        let written = grant(3, state: state, uncertain: 2)
+        #expect(try bench.run(put(written, expecting: 0)) == [nil])
+        let contents = try bench.openContents()
+        #expect(contents.grants.count == 1)
+        #expect(same(contents.grants.first?.held, written))
+    }
+
+    @Test func `a generation may be written again, and an unexpected one is a conflict`() throws {
+        let bench = try StoreBench()
+        try bench.openContents()
+        #expect(
+            try bench.run(
+                put(grant(1), expecting: 0), put(grant(1, state: .spending, uncertain: 1), expecting: 1),
+                put(grant(2), expecting: 0), put(grant(2, "next"), expecting: 1), put(grant(1), expecting: 2))
+                == [
+                    nil, nil, .conflict(stored: Generation(1)), nil, .conflict(stored: Generation(2)),
+                ])
+        #expect(same(try bench.openContents().grants.first?.held, grant(2, "next")))
+    }
+
+    @Test func `a deleted grant leaves its generation behind`() throws {
+        let bench = try StoreBench()
+        try bench.openContents()
+        try bench.run(put(grant(4), expecting: 0))
+        let delete = StoreChange.Operation.deleteGrant(
+            name: name("desk"), generation: Generation(5), expected: Generation(4))
+        #expect(try bench.run(delete) == [nil])
+        let stored = try bench.openContents().grants
+        #expect(stored.map(\.generation) == [Generation(5)])
+        #expect(stored.first?.held == nil)
+        #expect(
+            try bench.run(put(grant(1), expecting: 0), put(grant(6), expecting: 5)) == [
+                .conflict(stored: Generation(5)), nil,
+            ])
+    }
+
+    @Test func `a secret is replaced as a whole and removed as a whole`() throws {
+        let bench = try StoreBench()
+        try bench.openContents()
+        func secretNamed(_ value: String, _ generation: Int64) -> StoreChange.Operation {
+            .putSecret(
+                HeldSecret(
+                    name: name("key"), value: secret(value), generation: Generation(generation),
+                    setAt: WallTime(milliseconds: 1_800_000_000_002)))
+        }
+        #expect(try bench.run(secretNamed("one", 1), secretNamed("two\n", 2)) == [nil, nil])
+        let stored = try bench.openContents().secrets
+        #expect(stored.map(\.name) == [name("key")])
+        #expect(text(stored.first?.value) == "two\n")
+        #expect(stored.first?.generation == Generation(2))
+        #expect(stored.first?.setAt == WallTime(milliseconds: 1_800_000_000_002))
+        #expect(
+            try bench.run(.deleteSecret(name: name("key")), .deleteSecret(name: name("key"))) == [nil, nil])
+        #expect(try bench.openContents().secrets.isEmpty)
+    }
+
+    @Test func `a store of the first version is opened, and its backup kept`() throws {
+        let bench = try StoreBench()
+        let first = StoreFormat(versions: [StoreFormat.current.versions[0]])
+        try bench.openContents(format: first)
+        try bench.run(SQLiteStoreTests.put("a", try held(1, token: "carried over"), expecting: 0))
+        let contents = try bench.openContents()
+        #expect(text(contents.credentials.first?.held?.credential.idToken) == "carried over")
+        #expect(bench.store?.status.formatVersion == 2)
+        #expect(try bench.run(put(grant(1), expecting: 0)) == [nil])
+        bench.close()
+        #expect(try bench.sealedReason(format: first) == .tooNew(version: 2))
+    }
+
+    @Test func `only so many grants may be on their way at once`() throws {
+        let bench = try StoreBench()
+        try bench.openContents()
+        func numbered(_ number: Int, _ state: HeldGrant.State) -> StoreChange.Operation {
+            let held = HeldGrant(
+                name: name("grant-\(number)"), refreshToken: secret("r"), generation: Generation(1),
+                destination: Destination("d"), receivedAt: WallTime(milliseconds: 1), state: state)
+            return .putGrant(held, expected: state == .usable ? .none : Generation(1))
+        }
+        try bench.run((0..<9).map { numbered($0, .usable) })
+        let outcomes = try bench.run((0..<9).map { numbered($0, .spending) })
+        #expect(outcomes == Array(repeating: nil, count: 8) + [.busy])
+        #expect(bench.store?.status.hasBallast == true)
+        // One that came back makes room for the ninth.
+        let back = HeldGrant(
+            name: name("grant-0"), refreshToken: secret("s"), generation: Generation(2),
+            destination: Destination("d"), receivedAt: WallTime(milliseconds: 1))
+        #expect(try bench.run(put(back, expecting: 1)) == [nil])
+        #expect(try bench.run(numbered(8, .spending)) == [nil])
+    }
+
+    // A disk that is filled to its last byte once the grant is on its way.
+    @Test
+    func `what a spent grant brings is written on a full disk, and nothing is spent without room for it`()
+        throws
+    {
+        let bench = try StoreBench()
+        mkdir(bench.paths.stateDirectory, 0o700)
+        let mount = "mount -t tmpfs -o size=24m,mode=700 tmpfs \(bench.paths.stateDirectory) 2>/dev/null"
+        guard geteuid() == 0, system(mount) == 0 else {
+            print("SKIPPED: only root can mount a small disk")
+            return
+        }
+        defer {
+            bench.close()
+            _ = system("umount \(bench.paths.stateDirectory)")
+        }
+        try bench.openContents()
+        let largest = String(repeating: "x", count: HeldGrant.tokenLimit)
+        #expect(
+            try bench.run(
+                put(grant(1, largest), expecting: 0),
+                SQLiteStoreTests.put("a", try held(1, token: largest, access: largest), expecting: 0)) == [
+                    nil, nil,
+                ])
+        #expect(bench.store?.status.hasBallast == nil)
+        #expect(try bench.run(put(grant(1, largest, state: .spending), expecting: 1)) == [nil])
+        #expect(bench.store?.status.hasBallast == true)
+        let filler = bench.paths.stateDirectory + "/filler"
+        StoreBench.write([UInt8](repeating: 1, count: 24 << 20), to: filler)
+
+        let successor = largest.dropLast() + "y"
+        #expect(
+            try bench.run(.putAccount(name: name("b"), definition: secret("{}"), policy: secret("{}"))) == [
+                .full
+            ])
+        #expect(try bench.run(put(grant(2, String(successor)), expecting: 1)) == [nil])
+        #expect(
+            try bench.run(
+                SQLiteStoreTests.put(
+                    "a", try held(2, token: String(successor), access: largest), expecting: 1)) == [nil])
+        // What was given up is taken again by nobody else: the next intent finds no room, and nothing changes.
+        StoreBench.write([UInt8](repeating: 1, count: 24 << 20), to: filler)
+        #expect(try bench.run(put(grant(2, String(successor), state: .spending), expecting: 2)) == [.full])
+        #expect(bench.store?.status.hasBallast == false)
+        unlink(filler)
+        #expect(try bench.run(put(grant(2, String(successor), state: .spending), expecting: 2)) == [nil])
+        #expect(bench.store?.status.hasBallast == true)
+        let contents = try bench.openContents()
+        #expect(contents.grants.first?.generation == Generation(2))
+        #expect(contents.grants.first?.held?.state == .spending)
+        #expect(text(contents.credentials.first?.held?.credential.idToken) == String(successor))
+    }
+}
