@@ -44,6 +44,9 @@ let package = Package(
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CLinux", cSettings: cStrict),
         .systemLibrary(
+            name: "COpenSSLLibrary", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "COpenSSL", dependencies: ["COpenSSLLibrary"], cSettings: cStrict),
+        .systemLibrary(
             name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cStrict),
         .systemLibrary(
@@ -68,6 +71,9 @@ let package = Package(
             name: "OAuth", dependencies: ["CredentialCore", "JSON", "Secrets"],
             swiftSettings: pure + lifetimes),
         .target(
+            name: "JOSE", dependencies: ["CredentialCore", "JSON", "Secrets", "COpenSSL"],
+            swiftSettings: strict + lifetimes),
+        .target(
             name: "Providers", dependencies: ["CredentialCore", "JSON", "Secrets"],
             swiftSettings: pure + lifetimes),
         .target(
@@ -75,7 +81,7 @@ let package = Package(
 
         // Layer 2: what happens.
         .target(
-            name: "Broker", dependencies: ["CredentialCore", "Providers", "Secrets", "JSON", "Log"],
+            name: "Broker", dependencies: ["CredentialCore", "OAuth", "Providers", "Secrets", "JSON", "Log"],
             swiftSettings: pure),
 
         // Layer 3: the world.
@@ -112,6 +118,9 @@ let package = Package(
             name: "LocalFiles", dependencies: ["CredentialCore", "EventLoop", "Secrets", "CLinux"],
             swiftSettings: strict),
         .target(
+            name: "Signing", dependencies: ["CredentialCore", "EventLoop", "JOSE", "Secrets"],
+            swiftSettings: strict),
+        .target(
             name: "SystemdSupport", dependencies: ["EventLoop", "Log", "CSystemd", "CLinux"],
             swiftSettings: strict),
 
@@ -121,7 +130,7 @@ let package = Package(
             dependencies: [
                 "AuditLog", "Broker", "ChatAuthAPI", "Configuration", "CredentialCore", "EventLoop",
                 "LocalSocket",
-                "LocalFiles", "Log", "Providers", "RPCServer", "SQLiteStore", "Secrets", "SystemdSupport",
+                "LocalFiles", "Log", "Providers", "RPCServer", "SQLiteStore", "Secrets", "Signing", "SystemdSupport",
                 "WorkerProtocol", "CLinux",
             ],
             swiftSettings: strict, linkerSettings: smallExecutable),
@@ -209,7 +218,8 @@ let package = Package(
         .target(
             name: "BrokerSupport",
             dependencies: [
-                "Broker", "CredentialCore", "EventLoop", "JSON", "Log", "RPCServer", "Secrets", "TestSupport",
+                "Broker", "CredentialCore", "EventLoop", "JOSE", "JSON", "Log", "RPCServer", "Secrets",
+                "TestSupport",
             ],
             path: "Tests/BrokerSupport", swiftSettings: strict + lifetimes),
         .testTarget(

@@ -20,6 +20,10 @@ package final class Broker {
 
     let ports: BrokerPorts
     let runner: SourceRunner
+    let oauth: OAuthRunner
+    let keeper: GrantKeeper
+    let requester: Requester
+    let signer: Signer
     let log: Logger
     var accounts = AccountTable()
     var accessVersion: UInt64 = 1
@@ -30,6 +34,8 @@ package final class Broker {
     var configured: [AccountDefinition] = []
     // What the store has of accounts that came over RPC, those included whose name configuration has taken.
     var added: [AccountName: AccountDefinition] = [:]
+    var secrets: [SecretName: HeldSecret] = [:]
+    var lastSecretGeneration = Generation.none
     // Names whose account is on its way to the disk.
     var adding: Set<AccountName> = []
 
@@ -38,8 +44,10 @@ package final class Broker {
     // What sessions decided and is not carried out yet; the event loop of the sessions, so to speak.
     private var undone: [(account: Account, effects: [SessionEffect])] = []
     private var isCarryingOut = false
-    private var changes: [UInt64: (StoreFailure?) -> Void] = [:]
-    private var lastChangeID: UInt64 = 0
+    private let changes: PendingChanges
+    // Callers of our own that wait for a session or a grant, under numbers that no peer's caller has.
+    private var ownWaiters: [WaiterID: (BrokerAnswer) -> Void] = [:]
+    private var lastOwnWaiter = UInt64.max
     private var lastReview: BootTime
     private var announcedWake: BootTime?
 
@@ -50,11 +58,30 @@ package final class Broker {
     package init(ports: BrokerPorts, log: Logger) {
         self.ports = ports
         self.log = log
+        changes = PendingChanges(store: ports.store)
         clock = ports.clock
-        runner = SourceRunner(files: ports.files, fetcher: ports.fetcher, clock: ports.clock)
+        requester = Requester(fetcher: ports.fetcher, clock: ports.clock)
+        signer = Signer(port: ports.signer)
+        let exchange = OAuthExchange(
+            requester: requester, signer: signer, clock: ports.clock, draw: ports.draw)
+        oauth = OAuthRunner(
+            directory: ServerDirectory(requester: requester, clock: ports.clock), exchange: exchange,
+            signer: signer, clock: ports.clock, log: log)
+        runner = SourceRunner(
+            files: ports.files, clock: ports.clock, requester: requester, signer: signer, oauth: oauth)
+        let changes = changes
+        keeper = GrantKeeper(clock: ports.clock, log: log, runner: oauth) { operation, completion in
+            changes.submit(operation, completion)
+        }
         storeState = .sealed(.sealed)
         lastReview = ports.clock.now.boot
         scheduleWake()
+        runner.secret = { [unowned self] name in secrets[name]?.value }
+        keeper.changed = { [unowned self] name, change in grantChanged(name, change) }
+        keeper.answered = { [unowned self] waiter, failure in
+            answer(waiter, nil, failure.map { .storeFailed($0) } ?? .done)
+        }
+        exchange.promoted = { [unowned self] source, index in secretPromoted(source, index) }
     }
 
     // MARK: Looking
@@ -143,7 +170,7 @@ package final class Broker {
                 self?.apply(.committed(generation, failure), to: account)
             }
         case .answer(let waiter, let answer):
-            observer?.broker(answers: waiter, for: account, .session(answer))
+            self.answer(waiter, account, .session(answer))
         case .announce(let change):
             if !account.isGone { announce(change, account) }
         }
@@ -201,6 +228,7 @@ package final class Broker {
         } else {
             for account in wakes.take(dueAt: now.boot) { apply(.wokeUp, to: account) }
         }
+        keeper.wakeUp()
         scheduleWake()
     }
 
@@ -212,12 +240,14 @@ package final class Broker {
         scheduleWake()
     }
 
-    private func scheduleWake() {
-        guard !isShuttingDown else { return }
-        let next = min(wakes.next ?? .distantFuture, lastReview + Self.reviewInterval)
+    func scheduleWake() {
+        let grants = keeper.nextWakeUp ?? .distantFuture
+        let next =
+            isShuttingDown
+            ? grants : min(wakes.next ?? .distantFuture, grants, lastReview + Self.reviewInterval)
         guard next != announcedWake else { return }
         announcedWake = next
-        ports.waker.wake(at: next)
+        ports.waker.wake(at: next == .distantFuture ? nil : next)
     }
 
     /// Begins no refresh any more and sends everybody away who waits; changes that are on their way to the disk go on.
@@ -227,23 +257,54 @@ package final class Broker {
             apply(.shuttingDown, to: account)
             endCheck(of: account, .shuttingDown)
         }
+        keeper.shutDown()
         ports.waker.wake(at: nil)
+        announcedWake = nil
+        if keeper.nextWakeUp != nil { scheduleWake() }
     }
 
-    /// Changes that the store has not answered.
-    package var pendingChanges: Int { changes.count }
+    /// Changes that the store has not answered, and grants that are at their servers: what is lost by ending now.
+    package var pendingChanges: Int { changes.count + keeper.busyCount }
+
+    /// Grants that are at their servers, or whose successor is on its way to the disk.
+    package var pendingGrants: Int { keeper.busyCount }
+
+    // MARK: Callers of our own
+
+    func answer(_ waiter: WaiterID, _ account: Account?, _ answer: BrokerAnswer) {
+        if let own = ownWaiters.removeValue(forKey: waiter) {
+            own(answer)
+        } else {
+            observer?.broker(answers: waiter, for: account, answer)
+        }
+    }
+
+    /// Asks in our own name; `completion` is told whether the disk took it.
+    func ownWaiter(
+        _ ask: (WaiterID) -> Void, completion: @escaping (StoreFailure?) -> Void
+    ) {
+        lastOwnWaiter -= 1
+        let waiter = WaiterID(lastOwnWaiter)
+        ownWaiters[waiter] = { answer in
+            switch answer {
+            case .storeFailed(let failure), .session(.failure(.store(let failure))): completion(failure)
+            case .session(.failure): completion(.sealed)
+            default: completion(nil)
+            }
+        }
+        ask(waiter)
+    }
 
     // MARK: Store
 
     func submit(_ operation: StoreChange.Operation, _ completion: @escaping (StoreFailure?) -> Void) {
-        lastChangeID += 1
-        changes[lastChangeID] = completion
-        ports.store.submit(StoreChange(id: lastChangeID, operation))
+        changes.submit(operation, completion)
     }
 
     func storeAnswered(_ completion: StoreCompletion) {
         if completion.failure == nil { counters.commits += 1 }
-        changes.removeValue(forKey: completion.id)?(completion.failure)
+        changes.take(completion)
+        scheduleWake()
     }
 
     /// The newest moment in the store when it was opened: a wall clock that is earlier is not trusted.

@@ -97,6 +97,13 @@ extension Broker {
             return
         }
         account.check = (nil, [waiter])
+        // A refresh token that can be used once is not spent to see whether it works.
+        if case .oauth(let source) = source, case .refreshToken = source.flow {
+            oauth.check(source) { [weak self, unowned account] failure in
+                self?.endCheck(of: account, .checked(failure))
+            }
+            return
+        }
         let id = runner.start(source, account: account.name, reason: .forced) {
             [weak self, unowned account] outcome in
             account.check?.id = nil
@@ -185,8 +192,11 @@ extension Broker {
 
     func traits(of definition: AccountDefinition) -> CredentialSession.Traits {
         var deadline = Milliseconds.seconds(15)
-        if case .http(let source) = definition.source {
-            deadline = max(deadline, Milliseconds(source.timeout.count + 2000))
+        switch definition.source {
+        case .http(let source): deadline = max(deadline, Milliseconds(source.timeout.count + 2000))
+        // A token and what is to be known of it: two requests in a row.
+        case .oauth(let source): deadline = max(deadline, Milliseconds(source.timeout.count * 2 + 2000))
+        default: break
         }
         return CredentialSession.Traits(
             hasSource: definition.source != nil, destination: definition.destination, bootID: clock.bootID,

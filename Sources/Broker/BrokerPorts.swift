@@ -10,6 +10,8 @@ package struct BrokerPorts {
     package let files: any FilePort
     /// Carries out HTTP requests in the fetch worker.
     package let fetcher: any FetchPort
+    /// Signs and verifies tokens.
+    package let signer: any SigningPort
     /// Calls back when the next session is due.
     package let waker: any WakePort
     /// Gives random numbers for jitter: they spread load, they protect nothing.
@@ -18,13 +20,14 @@ package struct BrokerPorts {
     /// All ports; none has a default, so that a test says what its world is.
     package init(
         clock: any Clock, store: any StorePort, files: any FilePort, fetcher: any FetchPort,
-        waker: any WakePort,
+        signer: any SigningPort, waker: any WakePort,
         draw: @escaping () -> UInt64
     ) {
         self.clock = clock
         self.store = store
         self.files = files
         self.fetcher = fetcher
+        self.signer = signer
         self.waker = waker
         self.draw = draw
     }
@@ -43,6 +46,12 @@ package enum BrokerAnswer: Sendable {
     /// What `account.check` found: nothing wrong, or what.
     case checked(RefreshFailure?)
     case storeFailed(StoreFailure)
+    /// A grant or a secret was stored or removed.
+    case done
+    /// What was here is forgotten; the failure says why the server may still honour it.
+    case revoked(RefreshFailure?)
+    /// There was nothing to sign out of.
+    case alreadyAnonymous
     case shuttingDown
 }
 

@@ -21,6 +21,9 @@ extension Broker: StoreObserver {
         for stored in contents.credentials where isSealedOrAbsent(stored.account) {
             dormant[stored.account] = stored
         }
+        // Before any account is opened: what is due at once may need them.
+        loadSecrets(contents.secrets)
+        keeper.load(contents.grants)
         setStoreState(.open)
         for account in accounts.sorted() where account.session.standing == .sealed { open(account, now) }
         for stored in contents.accounts { addStored(stored) }
@@ -76,7 +79,8 @@ extension Broker: StoreObserver {
 extension Broker: FetchObserver {
     /// Passes the end of an HTTP request on to the run that asked for it; unknown ids are dropped.
     package func fetchDidEnd(_ id: UInt64, _ outcome: Result<FetchResponse, FetchFailure>) {
-        runner.fetchDidEnd(id, outcome)
+        requester.fetchDidEnd(id, outcome)
+        scheduleWake()
     }
 }
 
@@ -84,5 +88,17 @@ extension Broker: FileObserver {
     /// Passes what files hold on to the run that asked for them; unknown ids are dropped.
     package func filesDidEnd(_ id: UInt64, _ outcome: Result<[SecretBytes], FileFailure>) {
         runner.filesDidEnd(id, outcome)
+    }
+}
+
+extension Broker: SigningObserver {
+    /// Passes a signature on to whoever asked for it; unknown ids are dropped.
+    package func signingDidEnd(_ id: UInt64, _ outcome: Result<SecretBytes, SigningFailure>) {
+        signer.signingDidEnd(id, outcome)
+    }
+
+    /// Passes a verdict on to whoever asked for it; unknown ids are dropped.
+    package func verificationDidEnd(_ id: UInt64, _ outcome: Result<Void, VerificationFailure>) {
+        signer.verificationDidEnd(id, outcome)
     }
 }

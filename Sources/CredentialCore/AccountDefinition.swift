@@ -70,6 +70,27 @@ package enum SourceDefinition: Equatable, Sendable {
     }
 }
 
+extension SourceDefinition {
+    /// Every secret that has to be at hand before the source can be asked, in the order in which it is used.
+    package var references: [SecretReference] {
+        switch self {
+        case .static(let source): [source.idToken, source.accessToken].compactMap { $0 }
+        case .file(let source): [source.file]
+        case .http(let source):
+            source.headers.compactMap { header in
+                if case .secret(let reference, _) = header.value { reference } else { nil }
+            }
+        case .oauth(let source):
+            switch source.authentication {
+            case .none: []
+            case .basic(let secrets), .form(let secrets): secrets
+            case .privateKeyJWT(let key, _, _): [key]
+            }
+        case .jwt(let source): [source.key]
+        }
+    }
+}
+
 /// A secret that configuration refers to and never contains.
 package enum SecretReference: Hashable, Sendable {
     /// An absolute path; the file must belong to root or the daemon's user and be closed to everybody else.

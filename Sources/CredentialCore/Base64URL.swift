@@ -21,6 +21,34 @@ package enum Base64URL {
         return bits == 0 ? buffer.finish() : nil
     }
 
+    /// Appends the encoded form of `bytes`.
+    package static func append(encoding bytes: Span<UInt8>, to buffer: inout SecretBuffer) {
+        buffer.reserve((bytes.count * 4 + 2) / 3)
+        var index = 0
+        while index < bytes.count {
+            let left = bytes.count - index
+            let group =
+                UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
+                | (left > 2 ? UInt32(bytes[index + 2]) : 0)
+            buffer.append(digit(group >> 18))
+            buffer.append(digit(group >> 12))
+            if left > 1 { buffer.append(digit(group >> 6)) }
+            if left > 2 { buffer.append(digit(group)) }
+            index += 3
+        }
+    }
+
+    private static func digit(_ value: UInt32) -> UInt8 {
+        let value = UInt8(value & 63)
+        return switch value {
+        case 0..<26: UInt8(ascii: "A") + value
+        case 26..<52: UInt8(ascii: "a") + value - 26
+        case 52..<62: UInt8(ascii: "0") + value - 52
+        case 62: UInt8(ascii: "-")
+        default: UInt8(ascii: "_")
+        }
+    }
+
     /// Whether `text` is well formed.
     package static func isValid(_ text: Span<UInt8>) -> Bool {
         guard text.count % 4 != 1 else { return false }

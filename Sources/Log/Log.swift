@@ -19,7 +19,7 @@ package enum LogLevel: Int, Comparable, Sendable, CaseIterable {
 package enum LogField: String, Sendable, CaseIterable {
     case account, generation, uid, pid, role, method, kind, status, origin, state, path, line, code, count,
         version
-    case seconds, reason, source, from, to
+    case seconds, reason, source, from, to, grant, secret
 }
 
 /// A value that may be logged.

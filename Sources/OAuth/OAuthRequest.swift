@@ -134,8 +134,8 @@ package struct OAuthRequest {
         return value.finish()
     }
 
-    /// RFC 4648 §4, with padding.
-    static func appendBase64(_ bytes: Span<UInt8>, to buffer: inout SecretBuffer) {
+    // RFC 4648 §4, with padding.
+    private static func appendBase64(_ bytes: Span<UInt8>, to buffer: inout SecretBuffer) {
         func digit(_ value: UInt32) -> UInt8 {
             switch value & 63 {
             case 0..<26: UInt8(ascii: "A") + UInt8(value & 63)

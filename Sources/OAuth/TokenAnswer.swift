@@ -48,6 +48,11 @@ package struct TokenAnswer: Sendable {
         }
     }
 
+    /// Whether the server refused the client's proof, and not what it asked for (RFC 6749 §5.2).
+    package static func refusesClient(_ response: FetchResponse) -> Bool {
+        !(200..<300).contains(response.status) && ErrorAnswer.failure(response).kind == .clientRefused
+    }
+
     /// The refresh token in an answer that could be read, whatever else is wrong with it: it must not be lost with the rest.
     package static func successor(in response: FetchResponse) -> SecretBytes? {
         guard (200..<300).contains(response.status) else { return nil }

@@ -75,7 +75,9 @@ struct SpendingLedger {
     /// Whether a change may have the ballast's space.
     func mayUseBallast(_ operation: StoreChange.Operation) -> Bool {
         switch operation {
-        case .putGrant(let grant, _): grant.state != .spending
+        // What is only known of a refresh token is no loss.
+        case .putGrant(let grant, let expected):
+            grant.generation > expected && outstanding.contains(grant.name)
         case .putCredential: owedCredentials > 0 || !outstanding.isEmpty
         default: false
         }

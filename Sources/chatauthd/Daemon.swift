@@ -12,6 +12,7 @@ import Log
 import RPCServer
 import SQLiteStore
 import Secrets
+import Signing
 import SystemdSupport
 import WorkerProtocol
 
@@ -28,6 +29,7 @@ final class Daemon {
     let audit: AuditLog
     let auditKey: AuditKey
     let files: FileReader
+    let signing: SigningThread
     let worker: WorkerClient
     let broker: Broker
     var settings: DaemonSettings
@@ -93,6 +95,7 @@ final class Daemon {
             throw Failure(message: "the audit log in \(places.auditDirectory) cannot be opened: \(error)")
         }
         files = try FileReader(loop: loop, owner: geteuid(), credentialsDirectory: credentialsDirectory)
+        signing = try SigningThread(loop: loop)
         worker = try WorkerClient(
             loop: loop, clock: clock,
             launcher: SpawningLauncher(path: configuration.settings.fetchWorker ?? Self.workerPath()),
@@ -101,7 +104,8 @@ final class Daemon {
         lookup = try NameLookup(loop: loop, names: { SystemNames() })
         broker = Broker(
             ports: BrokerPorts(
-                clock: clock, store: store, files: files, fetcher: worker, waker: waker, draw: Process.random),
+                clock: clock, store: store, files: files, fetcher: worker, signer: signing, waker: waker,
+                draw: Process.random),
             log: log
         )
         let outcome = Relay<ReloadResult>()
@@ -116,6 +120,7 @@ final class Daemon {
         store.observer = broker
         files.observer = broker
         worker.observer = broker
+        signing.observer = broker
         clockWatch = try loop.watchClockChange { [unowned self] in broker.review() }
         broker.configure(configuration.accounts)
     }

@@ -13,6 +13,7 @@ package final class Stage {
     package let store = MemoryStore()
     package let fetcher = FakeFetcher()
     package let files = FakeFiles()
+    package let signer = DirectSigner()
     package let audit = FakeAudit()
     package let waker = ManualWaker()
     package let control = FakeControl()
@@ -32,8 +33,8 @@ package final class Stage {
         let log = Logger(sink: records, threshold: { .debug })
         broker = Broker(
             ports: BrokerPorts(
-                clock: clock, store: store, files: files, fetcher: fetcher, waker: waker,
-                draw: { [drawing = Drawing()] in drawing.next() }),
+                clock: clock, store: store, files: files, fetcher: fetcher, signer: signer,
+                waker: waker, draw: { [drawing = Drawing()] in drawing.next() }),
             log: log)
         var usual: Limits = .system
         if case .user = instance { usual = .user }
@@ -49,6 +50,7 @@ package final class Stage {
         store.observer = broker
         fetcher.observer = broker
         files.observer = broker
+        signer.observer = broker
         audit.observer = server
         broker.configure(accounts)
         if isOpen { open() }
@@ -111,7 +113,9 @@ package final class Stage {
 
     /// Lets disk, files and audit log answer until they have nothing to say.
     package func run() {
-        while store.completeOne() || files.completeOne() || audit.completeOne() || fetcher.completeOne() {}
+        while store.completeOne() || files.completeOne() || audit.completeOne() || fetcher.completeOne()
+            || signer.completeOne()
+        {}
     }
 
     /// Lets time pass; whoever wants to be woken in between is.

@@ -217,7 +217,7 @@ import Testing
             HTTPSource.Header(name: "C", value: .secret(.credential(name: "c"), prefix: "")),
         ]
         let source = try HTTPSource(url: url(), headers: headers)
-        #expect(SourceRequest.references(of: source) == [.file(path: "/a"), .credential(name: "c")])
+        #expect(SourceDefinition.http(source).references == [.file(path: "/a"), .credential(name: "c")])
         let request = try make(source, ["1\r\n", "2"])
         #expect(request.headers[0].value.isEqual(to: SecretBytes("x 1")))
         #expect(request.headers[2].value.isEqual(to: SecretBytes("2")))

@@ -126,6 +126,12 @@ package struct CredentialSession: Sendable {
             giveUpFlight(&effects)
             wanted = nil
             answerAll(.failure(.stopped), &effects)
+        case .sourceRenewed:
+            failures = FailureRecord()
+            shortfall = nil
+            if signIn != .credentialRejected { signIn = nil }
+            isSignedOut = false
+            wokeUp(now, draw, &effects)
         case .wokeUp: wokeUp(now, draw, &effects)
         case .shuttingDown:
             isShuttingDown = true

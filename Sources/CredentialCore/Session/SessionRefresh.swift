@@ -56,7 +56,12 @@ extension CredentialSession {
     ) {
         if failures.last == nil { effects.append(.announce(.refreshFailed(failure))) }
         failures.record(failure, at: now, remaining: remaining, draw: draw)
-        if failures.refusals >= 3 { signIn = signIn ?? .refusedWithoutReason }
+        switch failure.kind {
+        case .grantMissing: signIn = signIn ?? .grantMissing
+        case .grantDead: signIn = signIn ?? .grantDead
+        case .grantPossiblySpent: signIn = signIn ?? .possiblySpent
+        default: if failures.refusals >= 3 { signIn = signIn ?? .refusedWithoutReason }
+        }
         if signIn != nil { failures.postpone(until: now.boot + Self.giveUpInterval) }
     }
 

@@ -113,6 +113,8 @@ package enum SessionEvent: Sendable {
     /// Those who asked for a token or a refresh are gone; what they asked for goes on.
     case waitersLeft(Set<WaiterID>)
     case started, stopped
+    /// What the source needs was replaced, as by the import of a grant: earlier failures say nothing any more.
+    case sourceRenewed
     /// Time has passed, or a clock was set.
     case wokeUp
     case shuttingDown

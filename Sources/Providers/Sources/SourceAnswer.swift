@@ -10,6 +10,12 @@ package enum SourceAnswer {
         package let fresh: FreshCredential
         /// Whether an expiry was there that is no moment and counts as unknown.
         package let hasImplausibleExpiry: Bool
+
+        /// Takes both.
+        package init(fresh: FreshCredential, hasImplausibleExpiry: Bool) {
+            self.fresh = fresh
+            self.hasImplausibleExpiry = hasImplausibleExpiry
+        }
     }
 
     /// Reads the answer of the user's backend.

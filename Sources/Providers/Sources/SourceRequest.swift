@@ -4,14 +4,7 @@ package import Secrets
 
 /// The request that asks the user's backend for a credential.
 package enum SourceRequest {
-    /// Which files must be read before the request can be made, in the order in which `make` takes their contents.
-    package static func references(of source: HTTPSource) -> [SecretReference] {
-        source.headers.compactMap { header in
-            if case .secret(let reference, _) = header.value { reference } else { nil }
-        }
-    }
-
-    /// Puts the request together; `secrets` are the contents of `references(of:)`.
+    /// Puts the request together; `secrets` are the contents of what the source refers to, in that order.
     ///
     /// - Throws: `sourceUnavailable` when a secret has a byte that no header value may have.
     package static func make(

@@ -1,0 +1,204 @@
+package import CredentialCore
+import Log
+import OAuth
+package import Secrets
+
+/// What is known of a grant, for people; never what it is.
+package struct GrantOutlook: Sendable {
+    /// The grant, without its refresh token being anybody's business.
+    package let held: HeldGrant
+    /// Whether an earlier attempt may have spent it.
+    package let isUncertain: Bool
+    /// Whether the newest refresh token is in memory only.
+    package let isOnlyInMemory: Bool
+    /// Why the last request brought nothing; nil: it did, or there was none.
+    package let lastFailure: RefreshFailure?
+    /// The accounts that spend it, by name.
+    package let accounts: [AccountName]
+    /// Whether every one of them wants it sent somewhere else.
+    package let isParked: Bool
+}
+
+/// Grants coming and going.
+extension Broker {
+    /// Every grant that is there, by name.
+    package var grants: [GrantOutlook] {
+        keeper.all.compactMap { session in
+            guard let held = session.held else { return nil }
+            let users = accountsSpending(session.name)
+            return GrantOutlook(
+                held: held, isUncertain: session.isUncertain, isOnlyInMemory: session.isOnlyInMemory,
+                lastFailure: session.lastFailure, accounts: users.map(\.name),
+                isParked: !users.isEmpty
+                    && users.allSatisfy { source(of: $0)?.destination != held.destination })
+        }
+    }
+
+    /// The grant of that name, if there is one.
+    package func grant(named name: GrantName) -> HeldGrant? { keeper.session(name)?.held }
+
+    /// The accounts whose source spends a grant, by name.
+    package func accountsSpending(_ grant: GrantName) -> [Account] {
+        accounts.sorted().filter { account in
+            if case .refreshToken(grant) = source(of: account)?.flow { true } else { false }
+        }
+    }
+
+    private func source(of account: Account) -> OAuthSource? {
+        if case .oauth(let source) = account.definition.source { source } else { nil }
+    }
+
+    /// Takes a refresh token, or replaces the one that is there: answered once it is on disk.
+    package func importGrant(
+        _ name: GrantName, _ refreshToken: SecretBytes, _ destination: Destination, scope: String?,
+        waiter: WaiterID
+    ) {
+        guard !isShuttingDown else {
+            observer?.broker(answers: waiter, for: nil, .shuttingDown)
+            return
+        }
+        keeper.importGrant(name, refreshToken, destination, scope: scope, waiter: waiter)
+        scheduleWake()
+    }
+
+    /// Forgets a grant: answered once that is on disk, and once the server was told where `revoke` says so.
+    package func deleteGrant(_ name: GrantName, revoke: Bool, waiter: WaiterID) {
+        let token = keeper.session(name)?.held?.refreshToken
+        let spender = accountsSpending(name).lazy.compactMap { self.source(of: $0) }.first
+        ownWaiter { [weak self] inner in
+            self?.keeper.delete(name, waiter: inner)
+        } completion: { [weak self] failure in
+            guard let self else { return }
+            if let failure {
+                observer?.broker(answers: waiter, for: nil, .storeFailed(failure))
+            } else if revoke, let token, let spender {
+                self.revoke([(token, .refreshToken)], of: spender) { [weak self] failure in
+                    self?.observer?.broker(answers: waiter, for: nil, .revoked(failure))
+                }
+            } else {
+                observer?.broker(answers: waiter, for: nil, .done)
+            }
+        }
+    }
+
+    /// Signs an account out: forgets its credential and, where no other account spends it, its grant, and ends both at the server.
+    ///
+    /// What is here is forgotten whatever the server says; what it says is told afterwards (RFC 7009).
+    package func deauthenticate(_ account: Account, waiter: WaiterID) {
+        let source = source(of: account)
+        var tokens: [(SecretBytes, OAuthRequest.TokenKind)] = []
+        var grant: GrantName?
+        if let source, case .refreshToken(let name) = source.flow, let held = keeper.session(name)?.held,
+            held.destination == source.destination, accountsSpending(name).count == 1
+        {
+            grant = name
+            tokens.append((held.refreshToken, .refreshToken))
+        }
+        if source != nil, let credential = account.session.held?.credential, !account.session.isParked {
+            tokens.append((credential.accessToken ?? credential.bearer, .accessToken))
+        }
+        guard grant != nil || account.session.held != nil else {
+            observer?.broker(answers: waiter, for: account, .alreadyAnonymous)
+            return
+        }
+        forget(account, grant) { [weak self] failure in
+            guard let self else { return }
+            if let failure {
+                observer?.broker(answers: waiter, for: account, .storeFailed(failure))
+            } else if let source, !tokens.isEmpty {
+                revoke(tokens, of: source) { [weak self] failure in
+                    self?.observer?.broker(answers: waiter, for: account, .revoked(failure))
+                }
+            } else {
+                observer?.broker(answers: waiter, for: account, .revoked(nil))
+            }
+        }
+    }
+
+    // The credential first: nothing may be fetched again with a grant that is about to go.
+    private func forget(
+        _ account: Account, _ grant: GrantName?, _ completion: @escaping (StoreFailure?) -> Void
+    ) {
+        ownWaiter { [weak self] inner in
+            self?.apply(.deleted(waiter: inner), to: account)
+        } completion: { [weak self] failure in
+            guard failure == nil, let self, let grant else { return completion(failure) }
+            ownWaiter { [weak self] inner in
+                self?.keeper.delete(grant, waiter: inner)
+            } completion: {
+                completion($0)
+            }
+        }
+    }
+
+    private func revoke(
+        _ tokens: [(SecretBytes, OAuthRequest.TokenKind)], of source: OAuthSource,
+        _ completion: @escaping (RefreshFailure?) -> Void
+    ) {
+        runner.secrets(of: .oauth(source)) { [self] outcome in
+            switch outcome {
+            case .failure(let failure): completion(failure)
+            case .success(let secrets):
+                oauth.client(of: source, secrets: secrets, partition: "revocation") { [self] outcome in
+                    switch outcome {
+                    case .failure(let failure): completion(failure)
+                    case .success(let client): revoke(tokens[...], client, nil, completion)
+                    }
+                }
+            }
+        }
+    }
+
+    private func revoke(
+        _ tokens: ArraySlice<(SecretBytes, OAuthRequest.TokenKind)>, _ client: OAuthClient,
+        _ earlier: RefreshFailure?, _ completion: @escaping (RefreshFailure?) -> Void
+    ) {
+        guard let (token, kind) = tokens.first else { return completion(earlier) }
+        oauth.revoke(token, kind, client) { [self] failure in
+            revoke(tokens.dropFirst(), client, earlier ?? failure, completion)
+        }
+    }
+
+    // MARK: What keeper and exchange report
+
+    func grantChanged(_ name: GrantName, _ change: GrantChange) {
+        switch change {
+        case .imported(let generation):
+            log.log(
+                .notice, "Grant imported", id: MessageID.grantImported, (.grant, .public(name.text)),
+                (.generation, .integer(generation.number)))
+            renewSources { definition in
+                guard case .oauth(let source) = definition.source else { return false }
+                return source.flow == .refreshToken(grant: name)
+            }
+        case .deleted:
+            log.log(.notice, "Grant deleted", id: MessageID.grantDeleted, (.grant, .public(name.text)))
+        case .rotated(let generation):
+            log.log(
+                .info, "Grant spent, its successor is stored", (.grant, .public(name.text)),
+                (.generation, .integer(generation.number)))
+        case .dead:
+            log.log(
+                .error, "The server declared a grant void", id: MessageID.grantDead,
+                (.grant, .public(name.text)))
+        case .possiblySpent:
+            log.log(
+                .error, "A grant is possibly spent and is not sent again", id: MessageID.grantPossiblySpent,
+                (.grant, .public(name.text)))
+        case .uncertain:
+            log.log(
+                .warning, "The answer for a grant was lost, it is tried once more",
+                id: MessageID.grantUncertain, (.grant, .public(name.text)))
+        case .notStored(let failure):
+            log.log(
+                .error, "A spent grant's successor is in memory only, the store refused it",
+                id: MessageID.grantNotStored, (.grant, .public(name.text)), (.reason, .public("\(failure)")))
+        }
+    }
+
+    func secretPromoted(_ source: OAuthSource, _ index: Int) {
+        log.log(
+            .notice, "Another client secret is the one that works now", id: MessageID.secretPromoted,
+            (.origin, .public(source.endpoints.token?.origin ?? "")), (.count, .integer(Int64(index + 1))))
+    }
+}

@@ -1,0 +1,136 @@
+import CredentialCore
+
+/// Sends requests through the gates of their origins; each ends once, with an outcome or by `cancel`.
+final class Requester {
+    /// What became of a request.
+    enum Outcome {
+        case answered(FetchResponse, sentAt: BootTime)
+        case failed(FetchFailure)
+        /// It was never sent: the origin may not be asked now, or the request cannot be made.
+        case notSent(RefreshFailure)
+    }
+
+    private struct Request {
+        let origin: String
+        let make: (UInt64) throws(RefreshFailure) -> FetchRequest
+        let completion: (Outcome) -> Void
+        var sentAt: BootTime?
+    }
+
+    private let fetcher: any FetchPort
+    private let clock: any Clock
+    private var requests: [UInt64: Request] = [:]
+    private var gates: [String: OriginGate] = [:]
+    private var lastID: UInt64 = 0
+    private var turns: [UInt64] = []
+
+    init(fetcher: any FetchPort, clock: any Clock) {
+        self.fetcher = fetcher
+        self.clock = clock
+    }
+
+    /// Sends what `make` gives, in turn; `completion` is called later, or from within this call where nothing can be sent now.
+    @discardableResult
+    func send(
+        to origin: String, _ make: @escaping (UInt64) throws(RefreshFailure) -> FetchRequest,
+        completion: @escaping (Outcome) -> Void
+    ) -> UInt64 {
+        lastID += 1
+        let id = lastID
+        requests[id] = Request(origin: origin, make: make, completion: completion)
+        switch gates[origin, default: OriginGate()].enter(id, now: clock.now.boot) {
+        case .go: send(id)
+        case .queued: break
+        case .refused(let retryAfter): refuse(id, retryAfter)
+        }
+        return id
+    }
+
+    /// Gives a request up; its completion is not called.
+    func cancel(_ id: UInt64) {
+        guard let request = requests.removeValue(forKey: id) else { return }
+        if request.sentAt != nil { fetcher.cancel(id) }
+        leaveGate(request.origin, id, .unknown)
+    }
+
+    /// Takes what came of a request; an unknown id is dropped.
+    func fetchDidEnd(_ id: UInt64, _ outcome: Result<FetchResponse, FetchFailure>) {
+        guard let request = requests[id], let sentAt = request.sentAt else { return }
+        requests[id] = nil
+        switch outcome {
+        case .success(let response):
+            leaveGate(request.origin, id, response.status >= 500 ? .down : .answered)
+            request.completion(.answered(response, sentAt: sentAt))
+        case .failure(let failure):
+            leaveGate(request.origin, id, Self.gateOutcome(failure))
+            request.completion(.failed(failure))
+        }
+    }
+
+    private func send(_ id: UInt64) {
+        guard let request = requests[id] else { return }
+        do throws(RefreshFailure) {
+            let made = try request.make(id)
+            requests[id]?.sentAt = clock.now.boot
+            fetcher.fetch(made)
+        } catch {
+            requests[id] = nil
+            leaveGate(request.origin, id, .unknown)
+            request.completion(.notSent(error))
+        }
+    }
+
+    private func refuse(_ id: UInt64, _ retryAfter: Milliseconds) {
+        let request = requests.removeValue(forKey: id)
+        request?.completion(.notSent(RefreshFailure(.overloaded, retryAfter: retryAfter)))
+    }
+
+    private func leaveGate(_ origin: String, _ id: UInt64, _ outcome: OriginGate.Outcome) {
+        guard var gate = gates[origin] else { return }
+        let turn = gate.leave(id, outcome: outcome, now: clock.now.boot)
+        gates[origin] = gate.isIdle ? nil : gate
+        switch turn {
+        case .nobody: break
+        case .one(let next): take(turn: next)
+        case .refused(let dismissed, let retryAfter):
+            for id in dismissed { refuse(id, retryAfter) }
+        }
+    }
+
+    // One that cannot be sent gives its turn to the next, and so on: a loop, since that may be thousands.
+    private func take(turn id: UInt64) {
+        turns.append(id)
+        guard turns.count == 1 else { return }
+        var index = 0
+        while index < turns.count {
+            send(turns[index])
+            index += 1
+        }
+        turns.removeAll()
+    }
+
+    private static func gateOutcome(_ failure: FetchFailure) -> OriginGate.Outcome {
+        switch failure {
+        case .workerLost, .tooManyRequests, .badRequest, .caFileUnreadable, .proxyFailed: .unknown
+        case .tooLarge, .malformedResponse: .answered
+        default: .down
+        }
+    }
+}
+
+extension RefreshFailure {
+    /// What a request that brought no response means for a refresh.
+    init(_ failure: FetchFailure) {
+        let kind: Kind =
+            switch failure {
+            case .nameNotResolved, .connectionFailed, .connectionLost, .proxyFailed: .unreachable
+            case .timeout, .connectTimeout: .timeout
+            case .certificateExpired, .certificateWrongHost, .certificateUntrusted, .tlsFailed: .tls
+            case .tooLarge: .tooLarge
+            case .malformedResponse: .upstreamError
+            case .caFileUnreadable, .workerLost, .badRequest: .sourceUnavailable
+            case .tooManyRequests: .overloaded
+            }
+        self.init(kind, cause: .fetch(failure))
+    }
+}

@@ -1,0 +1,90 @@
+/// What the disk says of a grant.
+extension GrantSession {
+    mutating func stored(
+        _ change: UInt64, _ failure: StoreFailure?, _ now: Instant, _ effects: inout [GrantEffect]
+    ) {
+        guard let index = pending.firstIndex(where: { $0.change == change }) else { return }
+        let change = pending.remove(at: index)
+        switch failure {
+        case nil: onDisk = change.generation
+        case .conflict(let stored): onDisk = stored
+        default: break
+        }
+        // What was asked for on top of a change that came to nothing is refused in turn; from then on the disk is known again.
+        if pending.isEmpty { expected = onDisk }
+        switch change.content {
+        case .intent: intentStored(failure, &effects)
+        case .successor(let generation): successorStored(generation, failure, now, &effects)
+        case .note:
+            persistAgainAt = failure == nil || held == nil ? nil : now.boot + Self.persistInterval
+        case .imported(let grant, let waiter):
+            if failure == nil {
+                held = grant
+                replaced(by: grant.generation, &effects)
+                effects.append(.announce(.imported(grant.generation)))
+            }
+            effects.append(.answer(waiter, failure))
+        case .deleted(let generation, let waiter):
+            if failure == nil {
+                held = nil
+                replaced(by: generation, &effects)
+                effects.append(.announce(.deleted))
+                fail(waiting.map(\.id), RefreshFailure(.grantMissing), &effects)
+                waiting.removeAll()
+            }
+            effects.append(.answer(waiter, failure))
+        }
+        proceed(now, &effects)
+    }
+
+    private mutating func replaced(by newest: Generation, _ effects: inout [GrantEffect]) {
+        generation = newest
+        persistAgainAt = nil
+        isDoubtful = false
+        lastFailure = nil
+    }
+
+    private mutating func intentStored(_ failure: StoreFailure?, _ effects: inout [GrantEffect]) {
+        guard let flight, case .recording = flight.phase else { return }
+        guard let failure else {
+            self.flight?.phase = .recorded
+            return
+        }
+        self.flight = nil
+        effects.append(.drop(flight: flight.id))
+        let told: RefreshFailure =
+            switch failure {
+            case .busy: RefreshFailure(.overloaded, retryAfter: .seconds(1))
+            default: RefreshFailure(.storeFull, cause: .store(failure))
+            }
+        fail(flight.turns, told, &effects)
+    }
+
+    private mutating func successorStored(
+        _ generation: Generation, _ failure: StoreFailure?, _ now: Instant, _ effects: inout [GrantEffect]
+    ) {
+        if let failure {
+            // It cost a grant: it is kept in memory and stored as soon as that works.
+            persistAgainAt = now.boot + Self.persistInterval
+            effects.append(.announce(.notStored(failure)))
+        } else {
+            persistAgainAt = nil
+            effects.append(.announce(.rotated(generation)))
+        }
+        guard let flight, case .storing(let refused) = flight.phase else { return }
+        self.flight = nil
+        if let refused {
+            effects.append(.drop(flight: flight.id))
+            fail(flight.turns, refused, &effects)
+        } else {
+            effects.append(.deliver(flight: flight.id, turns: flight.turns))
+        }
+    }
+
+    /// Tries once more to store what is in memory only.
+    mutating func storeAgain(_ now: Instant, _ effects: inout [GrantEffect]) {
+        guard let persistAgainAt, persistAgainAt <= now.boot, pending.isEmpty, let held else { return }
+        self.persistAgainAt = now.boot + Self.persistInterval
+        store(.note, .putGrant(held, expected: expected), held.generation, &effects)
+    }
+}
