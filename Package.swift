@@ -43,9 +43,8 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .target(name: "CLinux", cSettings: cStrict),
-        .systemLibrary(
-            name: "COpenSSLLibrary", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .target(name: "COpenSSL", dependencies: ["COpenSSLLibrary"], cSettings: cStrict),
+        // Made with libssl-dev's headers, linked with nothing: it loads libcrypto itself, when a key is first used.
+        .target(name: "COpenSSL", cSettings: cStrict),
         .systemLibrary(
             name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cStrict),
@@ -92,8 +91,8 @@ let package = Package(
         .target(
             name: "RPCServer",
             dependencies: [
-                "EventLoop", "JSONRPC", "JSON", "Secrets", "ChatAuthAPI", "Broker", "CredentialCore", "Log",
-                "Providers",
+                "EventLoop", "JSONRPC", "JSON", "Secrets", "ChatAuthAPI", "Broker", "CredentialCore",
+                "Log", "Providers",
             ],
             swiftSettings: pure + lifetimes),
         .target(
@@ -130,14 +129,17 @@ let package = Package(
             dependencies: [
                 "AuditLog", "Broker", "ChatAuthAPI", "Configuration", "CredentialCore", "EventLoop",
                 "LocalSocket",
-                "LocalFiles", "Log", "Providers", "RPCServer", "SQLiteStore", "Secrets", "Signing", "SystemdSupport",
+                "LocalFiles", "Log", "Providers", "RPCServer", "SQLiteStore", "Secrets", "Signing",
+                "SystemdSupport",
                 "WorkerProtocol", "CLinux",
             ],
             swiftSettings: strict, linkerSettings: smallExecutable),
         .executableTarget(
             name: "chatauth-fetch",
             dependencies: [
-                "ChatAuthAPI", "CurlTransport", "CredentialCore", "EventLoop", "WorkerProtocol", "CLinux",
+                "ChatAuthAPI", "CurlTransport", "CredentialCore", "EventLoop", "SystemdSupport",
+                "WorkerProtocol",
+                "CLinux",
             ],
             swiftSettings: strict),
         .target(
@@ -148,7 +150,8 @@ let package = Package(
             name: "chatauth", dependencies: ["ChatAuthCLI", "CStart"], swiftSettings: strict,
             linkerSettings: staticExecutable),
         .target(name: "Sandbox", dependencies: ["JSON", "Secrets", "CMicrohttpd"], swiftSettings: strict),
-        .executableTarget(name: "chatauth-sandbox", dependencies: ["Sandbox"], swiftSettings: strict),
+        .executableTarget(
+            name: "chatauth-sandbox", dependencies: ["ChatAuthAPI", "Sandbox"], swiftSettings: strict),
 
         // Tests.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
@@ -205,6 +208,13 @@ let package = Package(
             dependencies: ["JSONRPC", "JSON", "Secrets", "FuzzProperties", "TestSupport"],
             swiftSettings: strict + lifetimes),
         .testTarget(
+            name: "JOSETests", dependencies: ["JOSE", "CredentialCore", "JSON", "Secrets", "TestSupport"],
+            swiftSettings: strict + lifetimes),
+        .testTarget(
+            name: "SigningTests",
+            dependencies: ["Signing", "CredentialCore", "EventLoop", "JOSE", "Secrets", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
             name: "ConfigurationTests",
             dependencies: ["Configuration", "CredentialCore", "FuzzProperties", "Log", "TestSupport"],
             swiftSettings: strict),
@@ -236,16 +246,21 @@ let package = Package(
             ],
             swiftSettings: strict + lifetimes),
         .testTarget(
+            name: "OAuthTests", dependencies: ["OAuth", "CredentialCore", "JSON", "Secrets", "TestSupport"],
+            swiftSettings: strict + lifetimes),
+        .testTarget(
             name: "ProvidersTests", dependencies: ["Providers", "CredentialCore", "JSON", "Secrets"],
             swiftSettings: strict),
         .testTarget(
             name: "LocalSocketTests",
-            dependencies: ["LocalSocket", "BrokerSupport", "CredentialCore", "EventLoop", "Log", "CLinux"],
+            dependencies: [
+                "LocalSocket", "BrokerSupport", "CredentialCore", "EventLoop", "Log", "TestSupport", "CLinux",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),
         .testTarget(
-            name: "SandboxTests", dependencies: ["chatauth-sandbox", "JSON"],
+            name: "SandboxTests", dependencies: ["chatauth-sandbox", "ChatAuthAPI", "JSON"],
             swiftSettings: strict + lifetimes),
         .testTarget(
             name: "SQLiteStoreTests",

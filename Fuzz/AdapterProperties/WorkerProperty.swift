@@ -38,7 +38,7 @@ package enum WorkerProperty {
     private static func checkLimits(_ outcome: Result<FetchResponse, FetchFailure>) throws(Violation) {
         switch outcome {
         case .failure(let failure):
-            guard failure != .workerLost else { throw .saysWhatNoWorkerCan }
+            guard failure != .workerLost, failure != .workerNotStarted else { throw .saysWhatNoWorkerCan }
         case .success(let response):
             guard response.body.count <= bodyLimit else { throw .bodyIsTooLong }
             guard (100...599).contains(response.status),

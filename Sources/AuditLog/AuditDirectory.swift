@@ -20,7 +20,7 @@ struct AuditDirectory: ~Copyable {
             close(fd)
             throw .directory(code: code)
         }
-        guard !isForWriting || (status.st_uid == geteuid() && status.st_mode & 0o022 == 0) else {
+        guard !isForWriting || (status.st_uid == geteuid() && status.st_mode & 0o077 == 0) else {
             close(fd)
             throw .directoryUnsafe
         }

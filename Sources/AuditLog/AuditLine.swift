@@ -11,6 +11,7 @@ enum AuditLine {
         append(to: &text, &chain, key: key, time: entry.time) { text in
             member("pid", Int64(entry.pid), &text)
             member("uid", Int64(entry.uid), &text)
+            member("unit", entry.unit?.text, &text)
             // A connection number beyond Int64 would take centuries.
             member("connection", Int64(clamping: entry.connection), &text)
             member("method", entry.method, &text)

@@ -14,6 +14,9 @@ package final class AuditLog: AuditPort {
     /// Whether the newest entries could be written; as the loop knows it.
     package private(set) var isWritable = true
 
+    /// Entries that found no room, since the start; nobody waited for them.
+    package private(set) var dropped: Int64 = 0
+
     private struct Item: Sendable {
         let entry: AuditEntry
         let token: UInt64?
@@ -28,6 +31,8 @@ package final class AuditLog: AuditPort {
     private let mailbox: Mailbox<Completion>
     private let thread: WorkerThread
     private let relay: Relay
+    private let logger: Logger
+    private var nextDropNote: Int64 = 0
     private var isClosed = false
 
     // The mailbox's handler lives as long as the mailbox; the log may end before the last message is read.
@@ -37,19 +42,20 @@ package final class AuditLog: AuditPort {
 
     // The last moment for the sync, so that it ends within a second of the write.
     private static let syncDelay: Int64 = 500_000_000
-    // Hand-outs that wait are bounded by the calls that wait; this only ends a run-away.
-    private static let capacity = 65_536
+    /// How many entries may wait: hand-outs are bounded by the calls that wait, so this only ends a run-away.
+    package static let usualCapacity = 65_536
 
     /// Opens the log in `directory` (made 0700 where it is missing) and starts its thread.
     ///
-    /// `key` has 32 bytes and chains the lines; `segmentBytes` are reserved for each of at most `segmentCount` segments.
+    /// `key` has 32 bytes and chains the lines; `segmentBytes` are reserved for each of at most `segmentCount` segments; `capacity`
+    /// entries may wait for the disk.
     package init(
         directory: String, key: SecretBytes, segmentBytes: Int = 1 << 20, segmentCount: Int = 16,
-        loop: EventLoop, logger: Logger
+        capacity: Int = AuditLog.usualCapacity, loop: EventLoop, logger: Logger
     ) throws(AuditFailure) {
         let writer = try AuditWriter(
             directory: directory, key: key, segmentBytes: segmentBytes, segmentCount: segmentCount)
-        let inbox = Inbox<Item>(capacity: Self.capacity)
+        let inbox = Inbox<Item>(capacity: capacity)
         let relay = Relay()
         do throws(EventLoopFailure) {
             let mailbox = try loop.makeMailbox { (completion: Completion) in
@@ -67,6 +73,7 @@ package final class AuditLog: AuditPort {
         }
         self.inbox = inbox
         self.relay = relay
+        self.logger = logger
         relay.log = self
     }
 
@@ -74,8 +81,17 @@ package final class AuditLog: AuditPort {
 
     /// Queues an entry; a log that is full or closed answers its token with a refusal.
     package func record(_ entry: AuditEntry, token: UInt64?) {
-        let isTaken = inbox.send(Item(entry: entry, token: token))
-        if !isTaken, let token { mailbox.send(Completion(tokens: [token], isWritten: false)) }
+        guard !inbox.send(Item(entry: entry, token: token)) else { return }
+        if let token {
+            mailbox.send(Completion(tokens: [token], isWritten: false))
+            return
+        }
+        dropped += 1
+        // Once for each minute of it.
+        let now = cl_boot_milliseconds()
+        guard now >= nextDropNote else { return }
+        nextDropNote = now + 60_000
+        logger.log(.error, "Audit entries found no room and are lost", (.count, .integer(dropped)))
     }
 
     /// Takes no more entries; returns once those that wait are written and synced.
@@ -84,6 +100,14 @@ package final class AuditLog: AuditPort {
         isClosed = true
         inbox.close()
         thread.join()
+    }
+
+    /// The same, but blocks no longer than `limit`; false where something was not written and synced by then.
+    package func close(withinMilliseconds limit: Int32) -> Bool {
+        guard !isClosed else { return true }
+        isClosed = true
+        inbox.close()
+        return thread.join(withinMilliseconds: limit)
     }
 
     private static func run(

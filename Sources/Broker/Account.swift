@@ -32,7 +32,14 @@ package final class Account {
     /// The run that is out for it, and the ticket under which the session knows it.
     var flight: (id: UInt64, ticket: RefreshTicket)?
     /// The run of `account.check` that is out, and who waits for it.
-    var check: (id: UInt64?, waiters: [WaiterID])?
+    var check: (id: UInt64?, waiters: [WaiterID], deadline: BootTime)?
+    /// Counts the checks: what comes of an earlier one is nobody's business.
+    var lastCheck: UInt64 = 0
+
+    /// When it has something to do next.
+    func nextWakeUp(at now: Instant) -> BootTime? {
+        [session.nextWakeUp(at: now), check?.deadline].compactMap { $0 }.min()
+    }
     var scheduledWake: BootTime?
     // The second in which it is due, as counted among the accounts that are due together.
     var dueSecond: Int64?

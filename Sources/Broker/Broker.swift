@@ -46,8 +46,8 @@ package final class Broker {
     private var isCarryingOut = false
     private let changes: PendingChanges
     // Callers of our own that wait for a session or a grant, under numbers that no peer's caller has.
-    private var ownWaiters: [WaiterID: (BrokerAnswer) -> Void] = [:]
-    private var lastOwnWaiter = UInt64.max
+    var ownWaiters: [WaiterID: (BrokerAnswer) -> Void] = [:]
+    var lastOwnWaiter = UInt64.max
     private var lastReview: BootTime
     private var announcedWake: BootTime?
 
@@ -60,7 +60,7 @@ package final class Broker {
         self.log = log
         changes = PendingChanges(store: ports.store)
         clock = ports.clock
-        requester = Requester(fetcher: ports.fetcher, clock: ports.clock)
+        requester = Requester(fetcher: ports.fetcher, clock: ports.clock, draw: ports.draw)
         signer = Signer(port: ports.signer)
         let exchange = OAuthExchange(
             requester: requester, signer: signer, clock: ports.clock, draw: ports.draw)
@@ -125,7 +125,7 @@ package final class Broker {
             keepDormant(account)
             return
         }
-        wakes.schedule(account, at: isShuttingDown ? nil : account.session.nextWakeUp(at: now))
+        wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: now))
         let state = account.session.state(at: now)
         if state != account.lastState {
             let old = account.lastState
@@ -226,7 +226,7 @@ package final class Broker {
         if now.boot >= lastReview + Self.reviewInterval {
             review()
         } else {
-            for account in wakes.take(dueAt: now.boot) { apply(.wokeUp, to: account) }
+            for account in wakes.take(dueAt: now.boot) { wakeUp(account) }
         }
         keeper.wakeUp()
         scheduleWake()
@@ -236,7 +236,7 @@ package final class Broker {
     package func review() {
         lastReview = clock.now.boot
         _ = wakes.take(dueAt: lastReview)
-        for account in accounts.sorted() { apply(.wokeUp, to: account) }
+        for account in accounts.sorted() { wakeUp(account) }
         scheduleWake()
     }
 
@@ -268,32 +268,6 @@ package final class Broker {
 
     /// Grants that are at their servers, or whose successor is on its way to the disk.
     package var pendingGrants: Int { keeper.busyCount }
-
-    // MARK: Callers of our own
-
-    func answer(_ waiter: WaiterID, _ account: Account?, _ answer: BrokerAnswer) {
-        if let own = ownWaiters.removeValue(forKey: waiter) {
-            own(answer)
-        } else {
-            observer?.broker(answers: waiter, for: account, answer)
-        }
-    }
-
-    /// Asks in our own name; `completion` is told whether the disk took it.
-    func ownWaiter(
-        _ ask: (WaiterID) -> Void, completion: @escaping (StoreFailure?) -> Void
-    ) {
-        lastOwnWaiter -= 1
-        let waiter = WaiterID(lastOwnWaiter)
-        ownWaiters[waiter] = { answer in
-            switch answer {
-            case .storeFailed(let failure), .session(.failure(.store(let failure))): completion(failure)
-            case .session(.failure): completion(.sealed)
-            default: completion(nil)
-            }
-        }
-        ask(waiter)
-    }
 
     // MARK: Store
 

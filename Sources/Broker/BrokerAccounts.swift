@@ -96,16 +96,23 @@ extension Broker {
             account.check?.waiters.append(waiter)
             return
         }
-        account.check = (nil, [waiter])
+        let now = clock.now
+        // What is asked has deadlines of its own; a file on a disk that hangs, or a turn that never comes, has none.
+        account.check = (nil, [waiter], now.boot + traits(of: account.definition).refreshDeadline)
+        account.lastCheck += 1
+        let check = account.lastCheck
+        defer { settle(account, now) }
         // A refresh token that can be used once is not spent to see whether it works.
         if case .oauth(let source) = source, case .refreshToken = source.flow {
             oauth.check(source) { [weak self, unowned account] failure in
+                guard account.lastCheck == check else { return }
                 self?.endCheck(of: account, .checked(failure))
             }
             return
         }
         let id = runner.start(source, account: account.name, reason: .forced) {
             [weak self, unowned account] outcome in
+            guard account.lastCheck == check else { return }
             account.check?.id = nil
             switch outcome {
             case .success: self?.endCheck(of: account, .checked(nil))
@@ -121,6 +128,15 @@ extension Broker {
         account.check = nil
         if let id = check.id { runner.cancel(id) }
         for waiter in check.waiters { observer?.broker(answers: waiter, for: account, answer) }
+    }
+
+    /// Lets time pass for an account.
+    func wakeUp(_ account: Account) {
+        apply(.wokeUp, to: account)
+        if let deadline = account.check?.deadline, deadline <= clock.now.boot {
+            endCheck(of: account, .checked(RefreshFailure(.timeout)))
+            settle(account, clock.now)
+        }
     }
 
     // MARK: Parts

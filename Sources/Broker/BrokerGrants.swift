@@ -63,16 +63,24 @@ extension Broker {
 
     /// Forgets a grant: answered once that is on disk, and once the server was told where `revoke` says so.
     package func deleteGrant(_ name: GrantName, revoke: Bool, waiter: WaiterID) {
-        let token = keeper.session(name)?.held?.refreshToken
-        let spender = accountsSpending(name).lazy.compactMap { self.source(of: $0) }.first
+        let held = keeper.session(name)?.held
+        // Never to anywhere but where it was meant for, to be revoked neither.
+        let spender = accountsSpending(name).lazy.compactMap { self.source(of: $0) }.first {
+            $0.destination == held?.destination
+        }
         ownWaiter { [weak self] inner in
             self?.keeper.delete(name, waiter: inner)
         } completion: { [weak self] failure in
             guard let self else { return }
             if let failure {
                 observer?.broker(answers: waiter, for: nil, .storeFailed(failure))
-            } else if revoke, let token, let spender {
-                self.revoke([(token, .refreshToken)], of: spender) { [weak self] failure in
+            } else if revoke, let held {
+                guard let spender else {
+                    observer?.broker(
+                        answers: waiter, for: nil, .revoked(RefreshFailure(.sourceUnavailable)))
+                    return
+                }
+                self.revoke([(held.refreshToken, .refreshToken)], of: spender) { [weak self] failure in
                     self?.observer?.broker(answers: waiter, for: nil, .revoked(failure))
                 }
             } else {

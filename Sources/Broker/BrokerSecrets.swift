@@ -30,7 +30,9 @@ extension Broker {
         }
     }
 
-    /// Removes a secret: answered once that is on disk. Accounts that refer to it have nothing to show from then on.
+    /// Removes a secret: answered once that is on disk.
+    ///
+    /// Accounts that refer to it have nothing to show from then on.
     package func deleteSecret(_ name: SecretName, waiter: WaiterID) {
         submit(.deleteSecret(name: name)) { [weak self] failure in
             guard let self else { return }

@@ -44,4 +44,8 @@ package enum MessageID {
     package static let secretDeleted: StaticString = "5a4f0c1a6f6b4cb59f0d3e2b7c1d8e15"
     /// Of several client secrets another one works now.
     package static let secretPromoted: StaticString = "5a4f0c1a6f6b4cb59f0d3e2b7c1d8e16"
+    /// The disk is full: the space reserved for what spent grants bring is given up, or cannot be had.
+    package static let ballastMissing: StaticString = "5a4f0c1a6f6b4cb59f0d3e2b7c1d8e17"
+    /// That space is reserved again.
+    package static let ballastPresent: StaticString = "5a4f0c1a6f6b4cb59f0d3e2b7c1d8e18"
 }

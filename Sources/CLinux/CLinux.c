@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 #include <errno.h>
+#include <poll.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -12,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -39,6 +41,25 @@ int cl_peer_groups(int fd, gid_t *groups, size_t capacity) {
     socklen_t size = (socklen_t)(capacity * sizeof(gid_t));
     if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) != 0) return -1;
     return (int)(size / sizeof(gid_t));
+}
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+int cl_peer_pidfd(int fd) {
+    int pidfd = -1;
+    socklen_t size = sizeof pidfd;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) != 0) return -1;
+    return pidfd;
+}
+
+int cl_is_readable(int fd) {
+    struct pollfd poller = {.fd = fd, .events = POLLIN};
+    int count;
+    do count = poll(&poller, 1, 0);
+    while (count < 0 && errno == EINTR);
+    return count != 0;
 }
 
 static int unix_address(struct sockaddr_un *address, const char *path, size_t length) {
@@ -106,6 +127,17 @@ int cl_epoll_wait(int epoll, struct cl_ready *ready, int capacity, int timeout_m
 
 int cl_epoll_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 int cl_event_fd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+int cl_signals_fd(const int *signals, size_t count) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < count; i++) sigaddset(&set, signals[i]);
+    int error = pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (error != 0) {
+        errno = error;
+        return -1;
+    }
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
 int cl_join_within(unsigned long thread, int milliseconds) {
     struct timespec limit;
     clock_gettime(CLOCK_MONOTONIC, &limit);
@@ -157,6 +189,13 @@ int cl_set_nonblocking(int fd) {
     return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 int cl_set_close_on_exec(int fd, int enabled) { return fcntl(fd, F_SETFD, enabled ? FD_CLOEXEC : 0); }
+
+int cl_reserve(int fd, off_t start, off_t count) {
+    int result;
+    do result = fallocate(fd, 0, start, count);
+    while (result < 0 && errno == EINTR);
+    return result;
+}
 
 int cl_random(void *bytes, size_t count) {
     unsigned char *next = bytes;

@@ -26,12 +26,62 @@ using std::string_view;
 
 bool contains(string_view text, string_view part) { return text.find(part) != string_view::npos; }
 
+bool begins(string_view text, string_view part) { return text.substr(0, part.size()) == part; }
+
+// What toml++ was reading, and how its message begins: both are its own words, what was written stands behind them.
+struct saying {
+    string_view scope, message;
+    int kind;
+};
+constexpr saying sayings[] = {
+    {"", "expected bare key starting character or string delimiter", CT_KEY_EXPECTED},
+    {"", "expected keys, tables, whitespace or comments", CT_KEY_EXPECTED},
+    {"", "tables with blank bare keys", CT_KEY_EXPECTED},
+    {"key-value pair", "expected '='", CT_EQUALS_EXPECTED},
+    {"", "expected value, saw", CT_VALUE_EXPECTED},
+    {"", "could not determine value type", CT_VALUE_EXPECTED},
+    {"boolean", "", CT_VALUE_EXPECTED},
+    {"", "expected a comment or whitespace", CT_LINE_END_EXPECTED},
+    {"", "expected value-terminator", CT_LINE_END_EXPECTED},
+    {"array", "expected", CT_ARRAY_CONTINUATION},
+    {"inline table", "expected", CT_TABLE_CONTINUATION},
+    {"table header", "expected ']'", CT_HEADER_END_EXPECTED},
+    {"table header", "[[array-of-table]]", CT_HEADER_END_EXPECTED},
+    {"", "unknown escape sequence", CT_ESCAPE},
+    {"", "escape sequence", CT_ESCAPE},
+    {"unicode scalar sequence", "", CT_ESCAPE},
+    {"", "unescaped control characters", CT_CONTROL_CHARACTER},
+    {"", "control characters", CT_CONTROL_CHARACTER},
+    {"decimal integer", "", CT_NUMBER},
+    {"hexadecimal integer", "", CT_NUMBER},
+    {"octal integer", "", CT_NUMBER},
+    {"binary integer", "", CT_NUMBER},
+    {"floating-point", "", CT_NUMBER},
+    {"hexadecimal floating-point", "", CT_NUMBER},
+    {"date", "", CT_TIME},
+    {"time", "", CT_TIME},
+    {"date-time", "", CT_TIME},
+    {"date-time offset", "", CT_TIME},
+};
+
+int classify_syntax(string_view description) {
+    constexpr string_view prefix = "Error while parsing ", colon = ": ";
+    if (!begins(description, prefix)) return CT_SYNTAX;
+    description.remove_prefix(prefix.size());
+    size_t end = description.find(colon);
+    if (end == string_view::npos) return CT_SYNTAX;
+    string_view scope = description.substr(0, end), message = description.substr(end + colon.size());
+    for (const saying &each : sayings)
+        if ((each.scope.empty() || each.scope == scope) && begins(message, each.message)) return each.kind;
+    return CT_SYNTAX;
+}
+
 int classify(string_view description) {
     if (contains(description, "redefine")) return CT_DUPLICATE;
     if (contains(description, "TOML_MAX_NESTED_VALUES")) return CT_TOO_DEEP;
     if (contains(description, "utf-8") || contains(description, "UTF-8")) return CT_ENCODING;
     if (contains(description, "end-of-file") || contains(description, "saw EOF")) return CT_UNEXPECTED_END;
-    return CT_SYNTAX;
+    return classify_syntax(description);
 }
 } // namespace
 

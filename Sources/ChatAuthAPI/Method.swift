@@ -12,6 +12,12 @@ package enum Method: String, Sendable, CaseIterable {
     case credentialsSaveToken = "credentials.save_token"
     case credentialsInspect = "credentials.inspect"
     case credentialsDelete = "credentials.delete"
+    case grantImport = "grant.import"
+    case grantList = "grant.list"
+    case grantDelete = "grant.delete"
+    case secretSet = "secret.set"
+    case secretList = "secret.list"
+    case secretDelete = "secret.delete"
     case accountAdd = "account.add"
     case accountRemove = "account.remove"
     case accountList = "account.list"
@@ -20,9 +26,11 @@ package enum Method: String, Sendable, CaseIterable {
     case accountStop = "account.stop"
     case accountCheck = "account.check"
     case authRefresh = "auth.refresh"
+    case authDeauthenticate = "auth.deauthenticate"
     case eventsSubscribe = "events.subscribe"
     case eventsUnsubscribe = "events.unsubscribe"
     case storeStatus = "store.status"
+    case storeUnseal = "store.unseal"
     case daemonStatus = "daemon.status"
     case daemonMetrics = "daemon.metrics"
     case daemonReload = "daemon.reload"
@@ -125,6 +133,41 @@ package enum Method: String, Sendable, CaseIterable {
                 parameters: [.account])
         case .credentialsDelete:
             Description(access: .operate, summary: "forget the credential", parameters: [.account])
+        case .grantImport:
+            Description(
+                access: .admin, summary: "keep a refresh token, or replace the one that is kept",
+                parameters: [
+                    .text("grant", "the grant's name", isRequired: true),
+                    .text("refresh_token", "the refresh token", isRequired: true),
+                    .text(
+                        "account",
+                        "whose server it is for; without it, that of all accounts that spend the grant"),
+                    .text("scope", "the scope that was granted, if it is known"),
+                ])
+        case .grantList:
+            Description(
+                access: .admin, summary: "list the grants; never what they are", parameters: .page)
+        case .grantDelete:
+            Description(
+                access: .admin, summary: "forget a grant, and end it at its server",
+                parameters: [
+                    .text("grant", "the grant's name", isRequired: true),
+                    .flag("revoke", "whether the server is told (RFC 7009); true if absent"),
+                ])
+        case .secretSet:
+            Description(
+                access: .admin, summary: "set a secret that configuration refers to, or replace it",
+                parameters: [
+                    .text("secret", "the secret's name", isRequired: true),
+                    .text("value", "its value, byte by byte", isRequired: true),
+                ])
+        case .secretList:
+            Description(
+                access: .admin, summary: "list the secrets; never what they are", parameters: .page)
+        case .secretDelete:
+            Description(
+                access: .admin, summary: "remove a secret that no account refers to",
+                parameters: [.text("secret", "the secret's name", isRequired: true)])
         case .accountAdd:
             Description(
                 access: .admin, summary: "add an account and keep it in the store",
@@ -142,11 +185,7 @@ package enum Method: String, Sendable, CaseIterable {
             Description(access: .admin, summary: "remove an account that was added", parameters: [.account])
         case .accountList:
             Description(
-                access: .filtered, summary: "list the accounts that the peer may use",
-                parameters: [
-                    .text("cursor", "where the last page ended"),
-                    .number("limit", "how many at most; 100 if absent"),
-                ])
+                access: .filtered, summary: "list the accounts that the peer may use", parameters: .page)
         case .accountShow:
             Description(
                 access: .use, summary: "answer one account's definition and state", parameters: [.account])
@@ -167,6 +206,11 @@ package enum Method: String, Sendable, CaseIterable {
                 parameters: [
                     .account, .text("reason", "why, for the log"), .number("wait", "as in token.get"),
                 ])
+        case .authDeauthenticate:
+            Description(
+                access: .operate,
+                summary: "forget the credential and its grant, and end both at the server",
+                parameters: [.account])
         case .eventsSubscribe:
             Description(
                 access: .filtered, summary: "be told of changes on this connection",
@@ -181,6 +225,12 @@ package enum Method: String, Sendable, CaseIterable {
             Description(access: .filtered, summary: "be told no more", parameters: [])
         case .storeStatus:
             Description(access: .admin, summary: "answer how the store is", parameters: [])
+        case .storeUnseal:
+            Description(
+                access: .admin, summary: "open a sealed store with its master key",
+                parameters: [
+                    .text("key", "the 32 bytes of the master key as hexadecimal digits", isRequired: true)
+                ])
         case .daemonStatus:
             Description(access: .filtered, summary: "answer how the daemon is", parameters: [])
         case .daemonMetrics:
@@ -209,5 +259,15 @@ extension Method.Parameter {
     }
     static func moment(_ name: String, _ summary: String) -> Self {
         Self(name: name, type: .moment, isRequired: false, summary: summary)
+    }
+}
+
+extension [Method.Parameter] {
+    /// What every list takes.
+    fileprivate static var page: Self {
+        [
+            .text("cursor", "where the last page ended"),
+            .number("limit", "how many at most; 100 if absent"),
+        ]
     }
 }

@@ -45,7 +45,7 @@ enum BashCompletion {
                 -*) COMPREPLY=($(compgen -W "$options" -- "$current")) ;;
                 *)
                     case $operands in
-                    @account) COMPREPLY=($(compgen -W "$(chatauth account list --names 2>/dev/null)" -- "$current")) ;;
+                    @account|@grant|@secret) COMPREPLY=($(compgen -W "$(chatauth ${operands#@} list --names 2>/dev/null)" -- "$current")) ;;
                     @file) COMPREPLY=($(compgen -f -- "$current")) ;;
                     @program) COMPREPLY=($(compgen -c -- "$current")) ;;
                     *) COMPREPLY=($(compgen -W "$operands" -- "$current")) ;;
@@ -109,6 +109,8 @@ enum BashCompletion {
         text.append("'; operands='")
         switch description.first?.kind {
         case .account: text.append("@account")
+        case .grant: text.append("@grant")
+        case .secret: text.append("@secret")
         case .file: text.append("@file")
         case .program: text.append("@program")
         case .command: appendFirstWords(&text)

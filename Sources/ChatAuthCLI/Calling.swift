@@ -80,6 +80,7 @@ extension Session {
             Method.eventsSubscribe.rawValue, patience: patience,
             params: { (params) throws(Failure) in subscription(&params) },
             answer: { (state) throws(Failure) in
+                warnOfAbsent(state)
                 var lines = SecretBuffer(capacity: 1024)
                 if isJSON {
                     lines.append(state.rawToken)
@@ -99,6 +100,20 @@ extension Session {
                 line.append("\n")
                 try Output.write(line)
             })
+    }
+
+    /// An account may come later, so that it is followed all the same; whoever mistyped its name is told.
+    private func warnOfAbsent(_ state: JSONValue) {
+        guard let accounts = state.member("accounts"), accounts.kind == .array else { return }
+        for index in 0..<invocation.operands.count {
+            let name = invocation.operands[index].text
+            var isThere = false
+            var cursor = accounts.elements()
+            while let account = cursor.next() {
+                if account.member("account")?.string == name { isThere = true }
+            }
+            if !isThere { Output.warn("waiting for an account that is not there, or not yours: ", name) }
+        }
     }
 
     private func subscription(_ params: inout JSONWriter) {

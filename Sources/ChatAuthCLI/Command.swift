@@ -8,8 +8,10 @@ enum Command: UInt8, CaseIterable {
     case getToken, headers, exec, save, reject
     case status, watch, call
     case accountAdd, accountRemove, accountList, accountShow, accountStart, accountStop, accountCheck
-    case authRefresh
-    case storeStatus, metrics, reload
+    case authRefresh, authDeauthenticate
+    case grantImport, grantList, grantDelete
+    case secretSet, secretList, secretDelete
+    case storeStatus, storeUnseal, metrics, reload
     case help
 
     /// An argument that is no option.
@@ -20,9 +22,17 @@ enum Command: UInt8, CaseIterable {
         var isRepeated = false
 
         /// What completions offer for it.
-        enum Kind { case account, file, command, method, text, program }
+        enum Kind { case account, grant, secret, file, command, method, text, program }
+
+        /// Whether it names an account, a grant or a secret, which all follow the same rule.
+        var isName: Bool {
+            name == "ACCOUNT" as StaticString || name == "GRANT" as StaticString
+                || name == "SECRET" as StaticString
+        }
 
         static let account = Operand(name: "ACCOUNT", kind: .account)
+        static let grant = Operand(name: "GRANT", kind: .grant)
+        static let secret = Operand(name: "SECRET", kind: .secret)
     }
 
     struct Description {
@@ -73,6 +83,7 @@ enum Command: UInt8, CaseIterable {
                 options: .minValid | .wait | .force | .after401 | .generation | .format | .forceTTY,
                 method: .tokenGet, summary: "print a bearer token that is valid now",
                 details: """
+                    With --force a refresh that fails is a warning while the token from before still holds. \
                     With --after-401 the token is reported as refused first, the current one or that of --generation, \
                     and another one is asked for. \
                     A token that is printed to a terminal stays in its scrollback: there is a warning, unless --force-tty \
@@ -100,7 +111,7 @@ enum Command: UInt8, CaseIterable {
                 method: .credentialsSave, summary: "replace the credential of an account",
                 details: """
                     Without a file option the token is read from standard input. One line end behind a token is not part \
-                    of it. The tokens replace the whole credential: what is not given is gone. A token never stands on \
+                    of it; at a terminal it is asked for, and not shown. The tokens replace the whole credential: what is not given is gone. A token never stands on \
                     the command line, where every user could see it.
                     """)
         case .reject:
@@ -119,7 +130,7 @@ enum Command: UInt8, CaseIterable {
                 summary: "print each change, one a line, until interrupted",
                 details: """
                     The current state comes first, then each change once and in order. events.overflow says that some were \
-                    lost because they were not read fast enough. It ends with the connection, with exit status 3.
+                    lost because they were not read fast enough. An account that is not there is waited for. It ends with the connection, with exit status 3.
                     """)
         case .call:
             Description(
@@ -160,13 +171,72 @@ enum Command: UInt8, CaseIterable {
         case .accountCheck:
             Description(
                 group: "account", "check", .account, method: .accountCheck,
-                summary: "try the source of an account; nothing is stored")
+                summary: "try the source of an account; nothing is stored",
+                details: """
+                    The exit status is 0 only when the source gave a credential; otherwise it is that of the kind of error, \
+                    as with get-token, and the reason is on standard error.
+                    """)
         case .authRefresh:
             Description(
                 group: "auth", "refresh", .account, options: .reason | .wait, method: .authRefresh,
                 summary: "refresh the credential now")
+        case .authDeauthenticate:
+            Description(
+                group: "auth", "deauthenticate", .account, method: .authDeauthenticate,
+                summary: "sign an account out, here and at its server",
+                details: """
+                    The credential and, where no other account spends it, the grant are forgotten whatever the server \
+                    says. When it cannot be reached or refuses, the exit status is 6: what it issued may still be good.
+                    """)
+        case .grantImport:
+            Description(
+                group: "grant", "import", .grant, options: .file | .account | .exact, method: .grantImport,
+                summary: "keep a refresh token for the accounts that spend it",
+                details: """
+                    The refresh token is read from standard input, or from --file; one line end behind it is not part of \
+                    it, unless --exact is given. At a terminal it is asked for, and not shown. It is bound to the server and client of the accounts whose source names the grant, so configure \
+                    one first. It replaces a refresh token that is kept under that name, and can never be read back.
+                    """)
+        case .grantList:
+            Description(
+                group: "grant", "list", options: Options(.names), method: .grantList,
+                summary: "list the grants, never what they are",
+                details: """
+                    States: usable; spending, while it is at its server; possibly_spent and dead, which a new import ends; \
+                    parked, when the configuration wants it sent somewhere else; unused, when no account spends it.
+                    """)
+        case .grantDelete:
+            Description(
+                group: "grant", "delete", .grant, options: Options(.noRevoke), method: .grantDelete,
+                summary: "forget a grant, and end it at its server")
+        case .secretSet:
+            Description(
+                group: "secret", "set", .newSecret, options: .file | .exact, method: .secretSet,
+                summary: "set a secret that configuration refers to",
+                details: """
+                    The value is read from standard input, or from --file; one line end behind it is not part of it, \
+                    unless --exact is given. At a terminal one line is asked for, and not shown; a key in PEM has more than \
+                    one, so use --file. It is UTF-8 text of at most 64 KiB. Configuration refers to it as { secret = "NAME" }. It can never be read back.
+                    """)
+        case .secretList:
+            Description(
+                group: "secret", "list", options: Options(.names), method: .secretList,
+                summary: "list the secrets, never what they are")
+        case .secretDelete:
+            Description(
+                group: "secret", "delete", .secret, method: .secretDelete,
+                summary: "remove a secret that no account refers to")
         case .storeStatus:
             Description(group: "store", "status", method: .storeStatus, summary: "say how the store is")
+        case .storeUnseal:
+            Description(
+                group: "store", "unseal", options: Options(.keyFile), method: .storeUnseal,
+                summary: "open a sealed store with its master key",
+                details: """
+                    The key is 32 bytes, read from standard input, or from --key-file. A wrong key changes nothing: the \
+                    store stays sealed, and the exit status says so. A store that is open stays as it is. Where there is \
+                    no store yet, one is made with that key.
+                    """)
         case .metrics:
             Description("metrics", method: .daemonMetrics, summary: "print the counters as OpenMetrics text")
         case .reload:
@@ -182,4 +252,5 @@ enum Command: UInt8, CaseIterable {
 
 extension Command.Operand {
     static let newAccount = Command.Operand(name: "ACCOUNT", kind: .text)
+    static let newSecret = Command.Operand(name: "SECRET", kind: .text)
 }

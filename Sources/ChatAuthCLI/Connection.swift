@@ -26,7 +26,7 @@ final class Connection {
         }
         guard opened >= 0 else {
             let error = errno
-            throw error == EAGAIN ? .timedOut : .notReachable(path: path.text, errno: error)
+            throw error == EAGAIN ? .timedOut : .notReachable(path, errno: error)
         }
         // A caller that closed its standard output shall not have the request written where its data was to go.
         descriptor = cl_above_standard(opened)

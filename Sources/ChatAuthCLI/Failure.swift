@@ -5,7 +5,7 @@ enum Failure: Error {
     /// The command line; with the command that it was for.
     case usage(UsageFault, Command?)
     /// Nobody listens there.
-    case notReachable(path: String, errno: Int32)
+    case notReachable(SocketPath, errno: Int32)
     /// It ended the connection before it had answered.
     case connectionLost
     case timedOut
@@ -52,6 +52,7 @@ enum UsageFault: Error {
     case operandMissing(StaticString)
     case unexpectedOperand(String)
     case badAccountName
+    case badEntryName
     case exclusive(Option, Option)
     case needs(Option, Option)
     case standardInputTwice
@@ -67,7 +68,7 @@ enum AnswerFault {
 
 /// What is wrong with a file that was to be read.
 enum InputFault {
-    case tooLarge(limit: Int), empty, notVisibleASCII, notAnObject
+    case tooLarge(limit: Int), empty, notVisibleASCII, notUTF8, notAnObject, notAKey(length: Int)
 }
 
 /// An error that the daemon answered (JSON-RPC 2.0 §5.1).

@@ -16,9 +16,13 @@ extension Failure {
             }
         case .notReachable(let path, let errno):
             text.append("cannot reach the daemon at ")
-            text.append(printable: path)
+            text.append(printable: path.text)
             text.append(": ")
             text.append(systemError: errno)
+            if let absent = path.absent {
+                text.append("; nor is there a socket at ")
+                text.append(printable: absent)
+            }
             switch errno {
             case EACCES: text.append("; ask for access to the socket, or choose another with --socket")
             case ENAMETOOLONG: text.append("; the path of a socket has at most 107 bytes")
@@ -107,6 +111,10 @@ extension UsageFault {
             text.append("there is one argument too many")
         case .badAccountName:
             text.append("an account's name is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin with . or -")
+        case .badEntryName:
+            // It may be the token or the secret itself, which does not belong on a command line, and is not repeated.
+            text.append("the name of a grant or a secret is 1 to 64 of A-Z a-z 0-9 . _ @ - ")
+            text.append("and does not begin with . or -")
         case .exclusive(let one, let other):
             text.append(option: one)
             text.append(" and ")
@@ -163,6 +171,10 @@ extension AnswerFault {
 extension InputFault {
     fileprivate func append(to text: inout SecretBuffer) {
         switch self {
+        case .notAKey(let length):
+            text.append("it is no key; a key has ")
+            text.append(decimal: Int64(length))
+            text.append(" bytes")
         case .tooLarge(let limit):
             text.append("it is larger than ")
             text.append(decimal: Int64(limit / 1024))
@@ -170,6 +182,7 @@ extension InputFault {
         case .empty: text.append("it is empty")
         case .notVisibleASCII:
             text.append("a token is one line of visible ASCII characters, and this has other bytes in it")
+        case .notUTF8: text.append("it is not UTF-8 text; encode it, as base64 does")
         case .notAnObject: text.append("it is not a JSON object")
         }
     }

@@ -76,9 +76,10 @@ enum FishCompletion {
         _ operand: Command.Operand, _ condition: String, _ text: inout SecretBuffer
     ) {
         switch operand.kind {
-        case .account:
+        case .account, .grant, .secret:
+            let kind = "\(operand.kind)"
             text.append(
-                "complete -c chatauth -n '\(condition)' -a '(chatauth account list --names 2>/dev/null)' -d account\n"
+                "complete -c chatauth -n '\(condition)' -a '(chatauth \(kind) list --names 2>/dev/null)' -d \(kind)\n"
             )
         case .method:
             for method in Method.allCases {

@@ -62,8 +62,16 @@ extension Session {
             },
             answer: { (result) throws(Failure) in
                 if isAfter401 { try Self.refuseStale(result) }
+                if invocation.has(.force) { Self.warnOfStale(result) }
                 try body(result)
             })
+    }
+
+    /// The token still holds and is handed out; that it is not the new one that was asked for is said.
+    private static func warnOfStale(_ result: JSONValue) {
+        guard result.member("stale")?.bool == true else { return }
+        let message = result.member("refresh_error")?.member("message")?.string ?? "no reason was given"
+        Output.warn("the refresh failed, this is the token from before, which still holds: ", message)
     }
 
     /// The token that the platform has just refused is no answer to that: whoever asked is told why there is no other.

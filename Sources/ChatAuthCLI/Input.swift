@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import JSON
 import Secrets
 
 /// Files that a command reads: bounded, into memory that is wiped.
@@ -30,26 +31,57 @@ enum Input {
         }
     }
 
-    /// Reads a token: one line of visible ASCII, whose end is not part of it.
-    static func token(_ path: Argument) throws(Failure) -> SecretBuffer {
-        if path == "-", isatty(STDIN_FILENO) == 1 {
-            Output.warn("reading a token from the terminal, which shows it; end with Control-D")
-        }
-        var token = try read(path, limit: largestToken)
+    /// Reads a secret: any text; one line end behind it is not part of it, unless `isExact`.
+    static func secret(
+        _ path: Argument, asking question: StaticString, limit: Int, isExact: Bool
+    ) throws(Failure) -> SecretBuffer {
+        let isTyped = path == "-" && isatty(STDIN_FILENO) == 1
+        var secret = isTyped ? try Prompt.line(question, limit: limit) : try read(path, limit: limit)
         let name = path == "-" ? "standard input" : path.text
-        if token.withSpan({ $0.last == UInt8(ascii: "\n") }) { token.truncate(to: token.count - 1) }
-        if token.withSpan({ $0.last == UInt8(ascii: "\r") }) { token.truncate(to: token.count - 1) }
-        guard !token.isEmpty else { throw .badInput(path: name, .empty) }
-        guard token.count <= largestToken else { throw .badInput(path: name, .tooLarge(limit: largestToken)) }
+        if !isExact { secret.dropLineEnd() }
+        guard !secret.isEmpty else { throw .badInput(path: name, .empty) }
+        guard secret.count <= limit else { throw .badInput(path: name, .tooLarge(limit: limit)) }
+        // JSON carries text: other bytes would arrive as something else.
+        guard secret.withSpan({ $0.isUTF8 }) else { throw .badInput(path: name, .notUTF8) }
+        return secret
+    }
+
+    /// Reads a token: one line of visible ASCII, whose end is not part of it.
+    static func token(_ path: Argument, asking question: StaticString) throws(Failure) -> SecretBuffer {
+        let token = try secret(path, asking: question, limit: largestToken, isExact: false)
         let isVisible = token.withSpan { bytes in
             for index in bytes.indices where !(0x21...0x7E).contains(bytes[index]) { return false }
             return true
         }
-        guard isVisible else { throw .badInput(path: name, .notVisibleASCII) }
+        guard isVisible else {
+            throw .badInput(path: path == "-" ? "standard input" : path.text, .notVisibleASCII)
+        }
         return token
+    }
+}
+
+extension SecretBuffer {
+    /// Drops one line end at the end, `\n` or `\r\n`.
+    fileprivate mutating func dropLineEnd() {
+        guard withSpan({ $0.last == UInt8(ascii: "\n") }) else { return }
+        truncate(to: count - 1)
+        if withSpan({ $0.last == UInt8(ascii: "\r") }) { truncate(to: count - 1) }
     }
 }
 
 extension Span<UInt8> {
     fileprivate var last: UInt8? { isEmpty ? nil : self[count - 1] }
+
+    fileprivate var isUTF8: Bool {
+        var index = 0
+        while index < count {
+            guard self[index] >= 0x80 else {
+                index += 1
+                continue
+            }
+            guard let length = UTF8Sequence.length(self, at: index) else { return false }
+            index += length
+        }
+        return true
+    }
 }

@@ -178,8 +178,9 @@ extension Invocation {
             return
         }
         repeat {
-            if operand.name == "ACCOUNT" as StaticString, !operands[position].isAccountName {
-                throw .usage(.badAccountName, command)
+            if operand.isName, !operands[position].isAccountName {
+                throw .usage(
+                    operand.name == "ACCOUNT" as StaticString ? .badAccountName : .badEntryName, command)
             }
             position += 1
         } while operand.isRepeated && position < operands.count

@@ -8,6 +8,7 @@ enum Option: UInt8, CaseIterable {
     case idTokenFile, accessTokenFile, issuer, expiresAt
     case generation, httpStatus, code
     case provider, source, allowUse, allowOperate, noAutostart
+    case file, account, exact, noRevoke, keyFile
     case names, topic, reason
     case socket, timeout, json, help, version
     case generate
@@ -92,6 +93,11 @@ enum Option: UInt8, CaseIterable {
         case .allowOperate:
             ("allow-operate", .principal, "who may operate the account: user:NAME or group:NAME; repeatable")
         case .noAutostart: ("no-autostart", nil, "do not let the account refresh by itself")
+        case .file: ("file", .file, "read it from there; - is standard input")
+        case .account: ("account", .text, "the account whose server and client it is for")
+        case .exact: ("exact", nil, "keep a line end at the end: it is part of it")
+        case .noRevoke: ("no-revoke", nil, "forget it here, and do not tell the server")
+        case .keyFile: ("key-file", .file, "read the master key from there; - is standard input")
         case .names: ("names", nil, "print the names and nothing else")
         case .topic: ("topic", .topic, "only these events: token, auth, account or daemon; repeatable")
         case .reason: ("reason", .text, "why, for the daemon's log")

@@ -40,6 +40,23 @@ enum Output {
         line.withSpan { _ = writeAll($0, to: STDERR_FILENO) }
     }
 
+    /// Writes a warning that ends with what the daemon or the caller said.
+    static func warn(_ text: StaticString, _ detail: String) {
+        var line = SecretBuffer(capacity: 256)
+        line.append("chatauth: warning: ")
+        line.append(text)
+        line.append(printable: detail)
+        line.append("\n")
+        line.withSpan { _ = writeAll($0, to: STDERR_FILENO) }
+    }
+
+    /// Writes a question to whoever sits at the terminal.
+    static func ask(_ text: StaticString) {
+        var line = SecretBuffer(capacity: 64)
+        line.append(text)
+        line.withSpan { _ = writeAll($0, to: STDERR_FILENO) }
+    }
+
     /// Zero, or the error number.
     private static func writeAll(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int32 {
         bytes.withUnsafeBufferPointer { buffer in

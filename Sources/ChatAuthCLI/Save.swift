@@ -1,5 +1,5 @@
+import CLinux
 import ChatAuthAPI
-import Glibc
 import JSON
 import Secrets
 
@@ -25,18 +25,11 @@ extension Session {
     }
 
     private func saveOne(_ path: SocketPath) throws(Failure) {
-        let token = try standardInputToken()
+        let token = try withDash { (dash) throws(Failure) in try Input.token(dash, asking: "token: ") }
         try send(.credentialsSaveToken, path) { (params) throws(Failure) in
             params.key("token")
             token.withSpan { params.string(utf8: $0) }
         }
-    }
-
-    private func standardInputToken() throws(Failure) -> SecretBuffer {
-        let dash = strdup("-")
-        guard let dash else { throw .system(call: "strdup", errno: errno) }
-        defer { free(dash) }
-        return try Input.token(Argument(dash))
     }
 
     private func saveFiles(_ path: SocketPath, _ idToken: Argument?, _ accessToken: Argument?) throws(Failure)
@@ -44,8 +37,8 @@ extension Session {
         // Empty: there is none; a token itself is never empty.
         var idTokenBytes = SecretBuffer()
         var accessTokenBytes = SecretBuffer()
-        if let idToken { idTokenBytes = try Input.token(idToken) }
-        if let accessToken { accessTokenBytes = try Input.token(accessToken) }
+        if let idToken { idTokenBytes = try Input.token(idToken, asking: "identity token: ") }
+        if let accessToken { accessTokenBytes = try Input.token(accessToken, asking: "access token: ") }
         try send(.credentialsSave, path) { (params) throws(Failure) in
             if !idTokenBytes.isEmpty {
                 params.key("id_token")
@@ -80,10 +73,21 @@ extension Session {
                 params.endObject()
             },
             answer: { (result) throws(Failure) in
+                Self.warnOfExpired(result)
                 guard isJSON else { return }
                 output.append(result.rawToken)
                 output.append("\n")
             })
         if !output.isEmpty { try Output.write(output) }
+    }
+
+    /// What has ended already is kept all the same, and nobody will ever get it.
+    private static func warnOfExpired(_ result: JSONValue) {
+        guard let expiresAt = wholeSeconds(result.member("expires_at")),
+            expiresAt <= cl_wall_milliseconds() / 1000
+        else { return }
+        var text = SecretBuffer()
+        text.append(rfc3339: expiresAt)
+        Output.warn("what was saved is of no use: it expired at ", text.text)
     }
 }

@@ -1,4 +1,5 @@
 import ChatAuthAPI
+import Glibc
 import JSON
 import Secrets
 
@@ -36,6 +37,15 @@ struct Session {
     ) throws(Failure) {
         let connection = try connect(for: method.description.access)
         try connection.call(method.rawValue, patience: patience, params: params, answer: answer)
+    }
+
+    /// Lends `-`, the name of standard input where no file is named.
+    func withDash<Value: ~Copyable>(
+        _ body: (Argument) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        guard let dash = strdup("-") else { throw .system(call: "strdup", errno: errno) }
+        defer { free(dash) }
+        return try body(Argument(dash))
     }
 
     /// The operand at `position`, which the parser has made sure of.

@@ -12,8 +12,25 @@ extension Session {
         try show(invocation.operands.count > 0 ? .accountShow : .daemonStatus)
     }
 
+    /// `account check`: what is wrong is a failure of this command, with the status of its kind.
+    func check() throws(Failure) {
+        try show(.accountCheck) { (result) throws(Failure) in
+            guard result.member("ok")?.bool != true else { return }
+            let error = result.member("error")
+            let kind = error?.member("kind")?.string.flatMap { ErrorKind(rawValue: $0) } ?? .upstreamError
+            var message = SecretBuffer()
+            message.append(printable: error?.member("message")?.string ?? "the source gave nothing")
+            throw .refused(
+                Refusal(
+                    code: kind.properties.code, kind: kind, isRetryable: kind.properties.isRetryable,
+                    retryAfterSeconds: nil, message: message.text))
+        }
+    }
+
     /// Calls a method whose only parameter is the account, where there is one, and shows the result.
-    func show(_ method: Method) throws(Failure) {
+    func show(
+        _ method: Method, judge: (JSONValue) throws(Failure) -> Void = { (_) throws(Failure) in }
+    ) throws(Failure) {
         var output = SecretBuffer()
         let isTable = isTable
         let hasColour = hasColour
@@ -25,6 +42,7 @@ extension Session {
                 params.endObject()
             },
             answer: { (result) throws(Failure) in
+                try judge(result)
                 if isJSON {
                     output.append(result.rawToken)
                     output.append("\n")

@@ -5,6 +5,8 @@ import Secrets
 struct SocketPath {
     /// The path; ends in a zero byte inside `String`'s storage only while it is passed to C.
     let text: String
+    /// Where the user's own daemon would listen, if that was looked for first and is not there.
+    var absent: String?
 
     /// `--socket`, else `$CHATAUTH_SOCKET`, else the user's socket if it is there, else the system's.
     static func find(_ chosen: Argument?, _ surroundings: Surroundings) -> SocketPath {
@@ -16,13 +18,14 @@ struct SocketPath {
         } else {
             users = "/run/user/" + String(getuid()) + "/chatauth/chatauth.sock"
         }
-        return SocketPath(text: access(users, F_OK) == 0 ? users : "/run/chatauth/chatauth.sock")
+        if access(users, F_OK) == 0 { return SocketPath(text: users) }
+        return SocketPath(text: "/run/chatauth/chatauth.sock", absent: users)
     }
 
     /// The administration socket beside it if there is one, else the socket itself.
     var administration: SocketPath {
         let beside = directory + "chatauth-admin.sock"
-        return access(beside, F_OK) == 0 ? SocketPath(text: beside) : self
+        return access(beside, F_OK) == 0 ? SocketPath(text: beside, absent: absent) : self
     }
 
     /// Refuses a socket that somebody else could have put there.
@@ -33,7 +36,7 @@ struct SocketPath {
         var socket = stat()
         var folder = stat()
         guard stat(text, &socket) == 0, stat(directory.isEmpty ? "." : directory, &folder) == 0 else {
-            throw .notReachable(path: text, errno: errno)
+            throw .notReachable(self, errno: errno)
         }
         let owners: [uid_t] = [0, geteuid()]
         let isOpen = folder.st_mode & (S_IWGRP | S_IWOTH) != 0 && folder.st_mode & S_ISVTX == 0

@@ -16,6 +16,9 @@ extension SecretBuffer {
         }
     }
 
+    /// The whole as text; for what is no secret.
+    var text: String { withSpan { $0.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) } } }
+
     /// C0, DEL, C1, line and paragraph separators, and what turns the direction of writing around.
     private static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {

@@ -14,10 +14,37 @@ package enum ConfigurationProblem: Equatable, Sendable {
     /// Why a text is not TOML.
     package enum Syntax: Equatable, Sendable {
         case syntax
+        /// What is missing or not allowed at the place.
+        case malformed(Malformation)
         case unexpectedEnd
         case duplicateKey
         case tooDeep
         case notUTF8
+    }
+
+    /// What is not TOML about a place.
+    package enum Malformation: Sendable, CaseIterable {
+        case keyExpected, equalsExpected, valueExpected, lineEndExpected
+        case arrayContinuation, tableContinuation, headerEndExpected
+        case escape, controlCharacter, number, time
+
+        var message: String {
+            switch self {
+            case .keyExpected: "a key or a [table] is expected here"
+            case .equalsExpected: "= is expected between a key and its value"
+            case .valueExpected: "not a value: texts stand in quotes, and true and false are small"
+            case .lineEndExpected: "nothing more may stand on this line: each key has a line of its own"
+            case .arrayContinuation: "a comma or ] is expected here"
+            case .tableContinuation:
+                "a comma or } is expected here; a table in braces stands on one line, without a comma at its end"
+            case .headerEndExpected: "the name of a table ends with ]; one with spaces stands in quotes"
+            case .escape: "no such escape: a backslash is written twice, or the text stands in single quotes"
+            case .controlCharacter:
+                "a text in quotes ends on its line; three quotes begin one of several lines"
+            case .number: "not a number; a text stands in quotes"
+            case .time: "not a date or a time (RFC 3339); a text stands in quotes"
+            }
+        }
     }
 
     /// Why a file is not read.
@@ -36,6 +63,7 @@ package enum ConfigurationProblem: Equatable, Sendable {
     package var message: String {
         switch self {
         case .syntax(.syntax): "not TOML"
+        case .syntax(.malformed(let what)): "not TOML: " + what.message
         case .syntax(.unexpectedEnd): "the text ends in the middle of something"
         case .syntax(.duplicateKey): "this key or table is there already"
         case .syntax(.tooDeep): "tables lie too deep in one another"

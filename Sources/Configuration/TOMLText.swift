@@ -34,6 +34,17 @@ enum TOMLText {
         case CT_DUPLICATE.rawValue: .duplicateKey
         case CT_TOO_DEEP.rawValue: .tooDeep
         case CT_ENCODING.rawValue: .notUTF8
+        case CT_KEY_EXPECTED.rawValue: .malformed(.keyExpected)
+        case CT_EQUALS_EXPECTED.rawValue: .malformed(.equalsExpected)
+        case CT_VALUE_EXPECTED.rawValue: .malformed(.valueExpected)
+        case CT_LINE_END_EXPECTED.rawValue: .malformed(.lineEndExpected)
+        case CT_ARRAY_CONTINUATION.rawValue: .malformed(.arrayContinuation)
+        case CT_TABLE_CONTINUATION.rawValue: .malformed(.tableContinuation)
+        case CT_HEADER_END_EXPECTED.rawValue: .malformed(.headerEndExpected)
+        case CT_ESCAPE.rawValue: .malformed(.escape)
+        case CT_CONTROL_CHARACTER.rawValue: .malformed(.controlCharacter)
+        case CT_NUMBER.rawValue: .malformed(.number)
+        case CT_TIME.rawValue: .malformed(.time)
         default: .syntax
         }
     }

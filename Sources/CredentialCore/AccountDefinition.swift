@@ -71,6 +71,12 @@ package enum SourceDefinition: Equatable, Sendable {
 }
 
 extension SourceDefinition {
+    /// Whether asking it costs a refresh token that may be good for one use.
+    package var spendsGrant: Bool {
+        guard case .oauth(let source) = self, case .refreshToken = source.flow else { return false }
+        return true
+    }
+
     /// Every secret that has to be at hand before the source can be asked, in the order in which it is used.
     package var references: [SecretReference] {
         switch self {

@@ -6,6 +6,8 @@ package struct AuditEntry: Equatable, Sendable {
     package let pid: Int32
     /// The peer's user.
     package let uid: UInt32
+    /// The system unit that the peer's process runs in; nil where that is not known.
+    package let unit: SystemUnit?
     /// The connection's number, never used twice while the daemon runs.
     package let connection: UInt64
     /// The method's name on the wire.
@@ -42,12 +44,14 @@ package struct AuditEntry: Equatable, Sendable {
 
     /// What `peer` asked for on a connection, and what it got.
     package init(
-        time: WallTime, peer: Peer, connection: UInt64, method: String, account: AccountName? = nil,
+        time: WallTime, peer: Peer, unit: SystemUnit? = nil, connection: UInt64, method: String,
+        account: AccountName? = nil,
         generation: Generation? = nil, decision: Decision, reason: String? = nil
     ) {
         self.time = time
         pid = peer.pid
         uid = peer.uid
+        self.unit = unit
         self.connection = connection
         self.method = method
         self.account = account

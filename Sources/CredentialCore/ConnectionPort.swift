@@ -5,6 +5,8 @@ package protocol Connection: AnyObject {
     var peer: Peer { get }
     /// Whether it came in on the socket for administration.
     var isAdminSocket: Bool { get }
+    /// The unit that the peer runs in, asked of the kernel anew each time, since the process may have ended.
+    var unit: PeerUnit { get }
     /// What the handler keeps for this connection.
     var state: AnyObject? { get set }
 

@@ -87,6 +87,8 @@ package enum FetchFailure: String, Error, Sendable, CaseIterable {
     case malformedResponse = "malformed_response"
     /// The worker ended, or does not answer.
     case workerLost = "worker_lost"
+    /// There was no fetch worker that it could be given to.
+    case workerNotStarted = "worker_not_started"
     case tooManyRequests = "too_many_requests"
 
     /// Whether the request may have reached the server: what it was to spend may be spent.
@@ -94,7 +96,8 @@ package enum FetchFailure: String, Error, Sendable, CaseIterable {
         switch self {
         case .connectionLost, .timeout, .tooLarge, .malformedResponse, .workerLost: true
         case .nameNotResolved, .connectionFailed, .connectTimeout, .certificateExpired, .certificateWrongHost,
-            .certificateUntrusted, .tlsFailed, .caFileUnreadable, .proxyFailed, .badRequest, .tooManyRequests:
+            .certificateUntrusted, .tlsFailed, .caFileUnreadable, .proxyFailed, .badRequest, .tooManyRequests,
+            .workerNotStarted:
             false
         }
     }

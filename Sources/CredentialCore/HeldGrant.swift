@@ -50,6 +50,15 @@ package struct HeldGrant: Sendable {
 
     /// Bytes of a refresh token at most: what a token may have.
     package static let tokenLimit = Credential.tokenLimit
+
+    /// Whether a refresh token can be kept and sent: not empty, not too large, of the characters that it may have (RFC 6749 A.17).
+    package static func isUsable(_ token: SecretBytes) -> Bool {
+        guard (1...tokenLimit).contains(token.count) else { return false }
+        return token.withSpan { bytes in
+            for index in 0..<bytes.count where bytes[index] < 0x20 || bytes[index] > 0x7E { return false }
+            return true
+        }
+    }
 }
 
 /// A secret that configuration refers to, as the store has it: set once, never read back.

@@ -16,7 +16,8 @@ package struct CompactJWS {
     /// Takes a token apart.
     ///
     /// - Throws: `malformed` for anything that is not exactly three parts of strict base64url, for a header that is no object, has a member
-    ///   twice, or asks for something that is not understood (`crit`, `b64`, `zip`, a nested `cty`).
+    ///   twice, names no algorithm (`none`), or asks for something that is not understood (`crit`, `b64`, `zip`, a nested `cty`).
+    ///   Keys that a header brings along (`jwk`, `jku`, `x5c`, `x5u`) are not looked at.
     package init(_ token: SecretBytes) throws(VerificationFailure) {
         guard token.count <= Credential.tokenLimit else { throw .malformed }
         let parts = token.withSpan { bytes -> (header: SecretBytes, payload: SecretBytes, signed: Int)? in
@@ -33,10 +34,11 @@ package struct CompactJWS {
             guard let root = try? document.parse(bytes), root.kind == .object,
                 let algorithm = root.member("alg")?.string
             else { throw .malformed }
-            for name: StaticString in ["crit", "b64", "zip"] where root.member(name) != nil {
+            for name: StaticString in ["crit", "b64", "zip", "enc"] where root.member(name) != nil {
                 throw .malformed
             }
-            if let type = root.member("cty")?.string, type.lowercased() == "jwt" { throw .malformed }
+            if let type = root.member("cty"), !Self.isPlain(type) { throw .malformed }
+            guard algorithm.lowercased() != "none" else { throw .malformed }
             guard let keyID = root.member("kid") else { return (algorithm, nil) }
             guard let text = keyID.string else { throw .malformed }
             return (algorithm, text)
@@ -58,45 +60,22 @@ package struct CompactJWS {
         guard isGenuine else { throw .signatureWrong }
     }
 
+    // A payload that is a token itself, or encrypted (RFC 7519 §5.2), is not looked into.
+    private static func isPlain(_ contentType: borrowing JSONValue) -> Bool {
+        guard let type = contentType.string?.lowercased() else { return false }
+        return !["jwt", "jose", "jwe", "application/jwt", "application/jose", "application/jwe"].contains(
+            type)
+    }
+
     // Counted, not split: a token of dots alone costs nothing.
     private static func dots(_ bytes: Span<UInt8>) -> (Int, Int)? {
-        var found: [Int] = []
+        var first: Int?
+        var second: Int?
         for index in 0..<bytes.count where bytes[index] == UInt8(ascii: ".") {
-            guard found.count < 2 else { return nil }
-            found.append(index)
+            guard second == nil else { return nil }
+            if first == nil { first = index } else { second = index }
         }
-        return found.count == 2 ? (found[0], found[1]) : nil
-    }
-}
-
-/// Makes signed tokens.
-package enum JWTMinter {
-    /// The compact serialisation of `claims`, signed with `key` (RFC 7519 §7.1).
-    package static func mint(
-        claims: SecretBytes, key: Key, keyID: String?
-    ) throws(SigningFailure) -> SecretBytes {
-        var header = JSONWriter()
-        header.beginObject()
-        header.key("alg")
-        header.string(key.algorithm.rawValue)
-        header.key("typ")
-        header.string("JWT")
-        if let keyID {
-            header.key("kid")
-            header.string(keyID)
-        }
-        header.endObject()
-        let headerBytes = header.finish()
-        var token = SecretBuffer(capacity: (headerBytes.count + claims.count) * 4 / 3 + 512)
-        headerBytes.withSpan { Base64URL.append(encoding: $0, to: &token) }
-        token.append(UInt8(ascii: "."))
-        claims.withSpan { Base64URL.append(encoding: $0, to: &token) }
-        var signature = SecretBuffer(capacity: 2048)
-        try token.withSpan { data throws(SigningFailure) in
-            try key.sign(data, appendingTo: &signature)
-        }
-        token.append(UInt8(ascii: "."))
-        signature.withSpan { Base64URL.append(encoding: $0, to: &token) }
-        return token.finish()
+        guard let first, let second else { return nil }
+        return (first, second)
     }
 }

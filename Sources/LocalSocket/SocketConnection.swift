@@ -15,6 +15,8 @@ package final class SocketConnection: Connection {
     package var state: AnyObject?
 
     let descriptor: Int32
+    private var pin: PeerPin?
+    private var isPinned = false
     private unowned let server: SocketServer
     private var output = SecretBuffer()
     private var sent = 0
@@ -29,6 +31,23 @@ package final class SocketConnection: Connection {
         self.peer = peer
         self.isAdminSocket = isAdminSocket
         self.server = server
+    }
+
+    /// The unit of the process that connected, while that process lives.
+    ///
+    /// The kernel keeps the process in mind for as long as the socket is there, so it is pinned when somebody asks first.
+    package var unit: PeerUnit {
+        if !isPinned, !isClosed {
+            pin = PeerPin(descriptor, peer: peer)
+            isPinned = true
+        }
+        return pin?.currentUnit() ?? .gone
+    }
+
+    /// Pins the peer now: a kernel that cannot pin it later would take whoever has its number then.
+    func pinNow() {
+        pin = PeerPin(descriptor, peer: peer)
+        isPinned = true
     }
 
     /// Bytes that are queued because the client does not read.

@@ -64,6 +64,25 @@ package final class SocketServer {
         if spare >= 0 { close(spare) }
     }
 
+    /// Whether peers are pinned when they connect; needed where a rule names a unit and the kernel has no SO_PEERPIDFD.
+    package var pinsPeersAtOnce = false
+    /// Who is nobody in particular, and is sent away.
+    package var hidden = HiddenIdentity.nobody
+
+    /// Whether this kernel can pin a peer at any time: asked of a socket pair of our own.
+    package static let canPinLater: Bool = {
+        var pair: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0 else { return false }
+        defer {
+            close(pair[0])
+            close(pair[1])
+        }
+        let descriptor = cl_peer_pidfd(pair[0])
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        return true
+    }()
+
     /// How many clients are connected.
     package private(set) var connectionCount = 0
 
@@ -154,7 +173,7 @@ package final class SocketServer {
     }
 
     private func admit(_ descriptor: Int32, isAdmin: Bool) {
-        guard let peer = PeerIdentity.read(descriptor) else {
+        guard let peer = PeerIdentity.read(descriptor, hidden) else {
             close(descriptor)
             return
         }
@@ -170,6 +189,7 @@ package final class SocketServer {
         }
         let connection = SocketConnection(
             id: id, descriptor: descriptor, peer: peer, isAdminSocket: isAdmin, server: self)
+        if pinsPeersAtOnce { connection.pinNow() }
         if slot == slots.count { slots.append(connection) } else { slots[slot] = connection }
         connectionCount += 1
         handler.connectionDidOpen(connection)

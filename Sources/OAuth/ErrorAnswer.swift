@@ -17,6 +17,8 @@ enum ErrorAnswer {
             case (400..<500, "temporarily_unavailable"), (400..<500, "slow_down"),
                 (400..<500, "server_error"):
                 .upstreamError
+            case (401, nil):
+                isObject(response.body) ? .clientRefused : isPage(response) ? .upstreamError : .rejected
             case (400..<500, _): isPage(response) ? .upstreamError : .rejected
             // 200 with an error in it: what some servers do instead of a 400. It is not held for their last word.
             case (200..<300, .some): .rejected
@@ -29,6 +31,15 @@ enum ErrorAnswer {
     static func isPage(_ response: FetchResponse) -> Bool {
         guard let type = response.contentType?.lowercased() else { return false }
         return type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")
+    }
+
+    // A 401 is about who asks (RFC 9110 §15.5.2); from the server itself, which speaks JSON, it is about the client.
+    private static func isObject(_ body: SecretBytes) -> Bool {
+        body.withSpan { bytes in
+            var document = JSONDocument(limits: JSONLimits(length: 1 << 20, depth: 32))
+            guard let root = try? document.parse(bytes) else { return false }
+            return root.kind == .object
+        }
     }
 
     /// The `error` member of a JSON object, where it is a word that is safe to print.

@@ -60,18 +60,9 @@ package struct TokenAnswer: Sendable {
             var document = JSONDocument(limits: JSONLimits(length: OAuthRequest.answerLimit, depth: 32))
             guard let root = try? document.parse(bytes), root.kind == .object,
                 let value = root.member("refresh_token"), value.kind == .string, let token = value.secret,
-                isUsable(token)
+                HeldGrant.isUsable(token)
             else { return nil }
             return token
-        }
-    }
-
-    /// Whether a refresh token can be kept and sent: not empty, not too large, of the characters that it may have (RFC 6749 A.17).
-    package static func isUsable(_ token: SecretBytes) -> Bool {
-        guard (1...HeldGrant.tokenLimit).contains(token.count) else { return false }
-        return token.withSpan { bytes in
-            for index in 0..<bytes.count where bytes[index] < 0x20 || bytes[index] > 0x7E { return false }
-            return true
         }
     }
 
@@ -94,7 +85,7 @@ package struct TokenAnswer: Sendable {
             fresh: FreshCredential(
                 credential: credential, expiries: Expiries(hint: hint.moment, exp: exp.moment),
                 originDate: response.date),
-            refreshToken: refreshToken.flatMap { isUsable($0) ? $0 : nil }, scope: scope,
+            refreshToken: refreshToken.flatMap { HeldGrant.isUsable($0) ? $0 : nil }, scope: scope,
             hasImplausibleExpiry: hint == .implausible || exp == .implausible)
     }
 

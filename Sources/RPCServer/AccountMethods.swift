@@ -6,9 +6,6 @@ import Secrets
 
 /// `account.*`.
 extension RPCServer {
-    private static var usualPage: Int { 100 }
-    private static var longestPage: Int64 { 1000 }
-
     func accountAdd(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         guard broker.storeState == .open else { throw CallFailure(StoreFailure.sealed) }
         guard let text = parameters.copy() else {
@@ -72,15 +69,11 @@ extension RPCServer {
     }
 
     func accountList(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let cursor = try parameters.text("cursor", limit: 64)
-        let limit = try parameters.integer("limit") ?? Int64(Self.usualPage)
-        guard (1...Self.longestPage).contains(limit) else {
-            throw CallFailure(invalidParams: "limit must be from 1 to \(Self.longestPage)")
-        }
+        let (cursor, limit) = try place(parameters)
         var page: [Account] = []
         var hasMore = false
         for account in accounts(after: cursor) where role(of: call.client, on: account) != nil {
-            hasMore = page.count == Int(limit)
+            hasMore = page.count == limit
             if hasMore { break }
             page.append(account)
         }
@@ -98,10 +91,7 @@ extension RPCServer {
                 writer.endObject()
             }
             writer.endArray()
-            if hasMore, let last = page.last {
-                writer.key("cursor")
-                writer.string(last.name.text)
-            }
+            writer.cursor(hasMore ? page.last?.name.text : nil)
             writer.endObject()
         }
     }
@@ -149,7 +139,7 @@ extension RPCServer {
                 writer.key("rules")
                 AccountDefinitionJSON.writePolicy(account.definition.access, to: &writer)
             }
-            CredentialReply.writeTrouble(account, self.now, to: &writer)
+            CredentialReply.writeTrouble(account, role, self.now, to: &writer)
             writer.endObject()
         }
     }
@@ -179,9 +169,14 @@ extension RPCServer {
                 writer.string(account.name.text)
                 writer.key("ok")
                 writer.bool(failure == nil)
+                if account.definition.source?.spendsGrant == true {
+                    // A refresh token is not spent to see whether it works: server, client and state of the grant were looked at.
+                    writer.key("grant_spent")
+                    writer.bool(false)
+                }
                 if let failure {
                     writer.key("error")
-                    writer.refreshFailure(failure)
+                    writer.refreshFailure(failure, naming: account.definition.source)
                 }
                 writer.endObject()
             }

@@ -85,7 +85,7 @@ extension CallFailure {
             isRetryable = false
         case .kind(let kind):
             number = kind.properties.code
-            isRetryable = kind.properties.isRetryable
+            isRetryable = kind.properties.isRetryable && !isCleared
         }
         writer.errorResponse(rawID: rawID, code: number, message: message) { data in
             data.key("kind")
@@ -111,6 +111,10 @@ extension CallFailure {
             if let generation = self.generation {
                 data.key("generation")
                 data.integer(generation.number)
+            }
+            if self.isCleared {
+                data.key("cleared")
+                data.bool(true)
             }
         }
     }

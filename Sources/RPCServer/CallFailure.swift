@@ -21,6 +21,8 @@ struct CallFailure: Error, Equatable {
     var providerCode: String?
     var account: AccountName?
     var generation: Generation?
+    /// What is kept here is forgotten all the same.
+    var isCleared = false
 
     init(_ kind: ErrorKind, _ message: String, retryAfter: Milliseconds? = nil) {
         code = .kind(kind)

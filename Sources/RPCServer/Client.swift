@@ -46,6 +46,11 @@ final class Client {
 
     var peer: Peer { connection.peer }
 
+    /// The unit of the peer, for whoever reads who it was; a user's own instance has no use for it.
+    func unit(isSystem: Bool) -> SystemUnit? {
+        if isSystem, case .known(let unit) = connection.unit { unit } else { nil }
+    }
+
     /// What this client and an account have to do with each other.
     func grip(on account: Account) -> Grip {
         let key = ObjectIdentifier(account)
@@ -53,6 +58,15 @@ final class Client {
         grips[key] = grip
         return grip
     }
+
+    /// The same where there is one already.
+    func heldGrip(on account: Account) -> Grip? { grips[ObjectIdentifier(account)] }
+
+    /// Remembers what the client may do with an account.
+    func keep(_ grip: Grip) { grips[ObjectIdentifier(grip.account)] = grip }
+
+    /// How many accounts it has to do with.
+    var gripCount: Int { grips.count }
 
     /// Counts what was handed out of the prepared answer on its grip; returns how often that was.
     func countPrepared() -> Int64 {
@@ -79,6 +93,8 @@ final class Grip {
     let account: Account
     private var role: Role?
     private var roleVersion: UInt64 = 0
+    /// Whether the role is the client's only while the process that connected lives in its unit.
+    private(set) var restsOnUnit = false
 
     /// The generation whose first hand-out to this connection is being written to the audit log, or is written.
     var auditedGeneration = Generation.none
@@ -87,17 +103,25 @@ final class Grip {
     var handout: UInt64?
     /// Hand-outs since the last note in the audit log.
     var repeats: Int64 = 0
+    /// Those of them that were whole headers.
+    var headerRepeats: Int64 = 0
+    var hasRepeats: Bool { repeats > 0 || headerRepeats > 0 }
 
     init(account: Account) { self.account = account }
 
     /// The role, asked of the policy again only when something could have changed it.
     @inline(__always)
-    func role(_ evaluate: (AccessRules) -> Role?) -> Role? {
-        if roleVersion != account.accessVersion {
-            role = evaluate(account.definition.access)
-            roleVersion = account.accessVersion
-        }
+    func role(_ evaluate: (AccessRules) -> Policy.Verdict) -> Role? {
+        if roleVersion != account.accessVersion || restsOnUnit { judge(evaluate) }
         return role
+    }
+
+    @inline(never)
+    private func judge(_ evaluate: (AccessRules) -> Policy.Verdict) {
+        let verdict = evaluate(account.definition.access)
+        role = verdict.role
+        restsOnUnit = verdict.restsOnUnit
+        roleVersion = account.accessVersion
     }
 }
 

@@ -60,8 +60,9 @@ extension RPCServer {
     }
 
     func credentialsInspect(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .use)
-        call.answer { writer in CredentialReply.writeInspection(account, self.now, self.control, to: &writer)
+        let (account, role) = try account(parameters, call, needs: .use)
+        call.answer { writer in
+            CredentialReply.writeInspection(account, role, self.now, self.control, to: &writer)
         }
     }
 
@@ -105,11 +106,11 @@ enum CredentialReply {
     }
 
     /// Writes the last failure and the next attempt, where there are any.
-    static func writeTrouble(_ account: Account, _ now: Instant, to writer: inout JSONWriter) {
+    static func writeTrouble(_ account: Account, _ role: Role, _ now: Instant, to writer: inout JSONWriter) {
         let failures = account.session.failures
         if let last = failures.last {
             writer.key("last_error")
-            writer.refreshFailure(last)
+            writer.refreshFailure(last, naming: role >= .operate ? account.definition.source : nil)
             writer.moment("last_error_at", failures.lastAt?.wall)
             writer.momentText("last_error_at_text", failures.lastAt?.wall)
             writer.key("failures_in_a_row")
@@ -127,7 +128,8 @@ enum CredentialReply {
     }
 
     static func writeInspection(
-        _ account: Account, _ now: Instant, _ control: any DaemonControl, to writer: inout JSONWriter
+        _ account: Account, _ role: Role, _ now: Instant, _ control: any DaemonControl,
+        to writer: inout JSONWriter
     ) {
         writer.beginObject()
         writeSummary(account, now, to: &writer)
@@ -149,7 +151,7 @@ enum CredentialReply {
             if let issuer = held.credential.issuer { writer.string(issuer) } else { writer.null() }
             writer.expiries(held.expiries)
         }
-        writeTrouble(account, now, to: &writer)
+        writeTrouble(account, role, now, to: &writer)
         writer.endObject()
     }
 

@@ -8,6 +8,8 @@ package protocol DaemonControl: AnyObject {
     func reload(_ completion: @escaping (ReloadOutcome) -> Void)
     /// Sets what is logged from now on, until the configuration is read again.
     func setLogLevel(_ level: LogLevel)
+    /// Opens a sealed store with a master key of 32 bytes; `completion` is called on the loop once the broker knows what came of it.
+    func unseal(with key: SecretBytes, _ completion: @escaping () -> Void)
     /// Reads the parameters of `account.add`, a JSON object, and turns the names of its rules into numbers; `completion` is called on the
     /// loop, perhaps at once. False when too many are waiting: then it is not called.
     func readAccount(
@@ -39,6 +41,8 @@ package struct DaemonFacts: Sendable {
     package var startedAt: WallTime
     /// `running` or `idle`: it is started when first needed.
     package var worker: String
+    /// `child` or `unit`: whether the broker starts it, or systemd does, as another user and in a sandbox of its own.
+    package var workerKind: String
     /// Whether first hand-outs can be written down; without that there are none.
     package var isAuditWritable: Bool
     /// Whether no page of the process can reach the swap.
@@ -48,12 +52,13 @@ package struct DaemonFacts: Sendable {
 
     /// All that the daemon says of itself at this moment.
     package init(
-        version: String, startedAt: WallTime, worker: String, isAuditWritable: Bool, isMemoryLocked: Bool,
-        remarks: [String]
+        version: String, startedAt: WallTime, worker: String, workerKind: String, isAuditWritable: Bool,
+        isMemoryLocked: Bool, remarks: [String]
     ) {
         self.version = version
         self.startedAt = startedAt
         self.worker = worker
+        self.workerKind = workerKind
         self.isAuditWritable = isAuditWritable
         self.isMemoryLocked = isMemoryLocked
         self.remarks = remarks
@@ -72,14 +77,19 @@ package struct StoreFacts: Sendable {
     package var rows: Int64
     /// Whether the store's keys lie in memory that is never swapped.
     package var isMemoryLocked: Bool
+    /// Whether the space for what a spent grant brings is kept free; nil while no grant has needed it.
+    package var hasBallast: Bool?
 
     /// All that the store says of itself at this moment.
-    package init(path: String, format: Int64, epoch: Int64, rows: Int64, isMemoryLocked: Bool) {
+    package init(
+        path: String, format: Int64, epoch: Int64, rows: Int64, isMemoryLocked: Bool, hasBallast: Bool?
+    ) {
         self.path = path
         self.format = format
         self.epoch = epoch
         self.rows = rows
         self.isMemoryLocked = isMemoryLocked
+        self.hasBallast = hasBallast
     }
 }
 

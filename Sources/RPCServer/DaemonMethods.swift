@@ -3,6 +3,7 @@ import ChatAuthAPI
 import CredentialCore
 import JSON
 import Log
+import Secrets
 
 /// `rpc.*`, `store.status` and `daemon.*`.
 extension RPCServer {
@@ -24,6 +25,10 @@ extension RPCServer {
             writer.integer(Int64(peer.gid))
             writer.key("pid")
             writer.integer(Int64(peer.pid))
+            if let unit = call.client.unit(isSystem: self.isSystem) {
+                writer.key("unit")
+                writer.string(unit.text)
+            }
             writer.key("admin")
             writer.bool(self.isAdmin(call.client))
             writer.endObject()
@@ -50,8 +55,28 @@ extension RPCServer {
             writer.integer(facts.rows)
             writer.key("keys_locked")
             writer.bool(facts.isMemoryLocked)
+            writer.key("ballast")
+            writer.string(facts.hasBallast.map { $0 ? "present" : "missing" } ?? "not_needed")
             writer.key("pending_changes")
             writer.integer(Int64(self.broker.pendingChanges))
+            writer.endObject()
+        }
+    }
+
+    /// Opens the store with the key that is handed over; what is open stays open, whatever the key.
+    func storeUnseal(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
+        guard let text = try parameters.secret("key"), let key = text.fromHexadecimal(count: 32) else {
+            throw CallFailure(invalidParams: "key must be 64 hexadecimal digits")
+        }
+        guard broker.storeState != .open else { return answerStoreState(call) }
+        control.unseal(with: key) { [unowned self] in answerStoreState(call) }
+    }
+
+    private func answerStoreState(_ call: Call) {
+        if case .sealed(let reason) = broker.storeState { return call.fail(CallFailure(reason)) }
+        call.answer { writer in
+            writer.beginObject()
+            self.writeStoreState(to: &writer)
             writer.endObject()
         }
     }
@@ -94,6 +119,8 @@ extension RPCServer {
                 writer.beginObject()
                 writer.key("state")
                 writer.string(facts.worker)
+                writer.key("kind")
+                writer.string(facts.workerKind)
                 writer.endObject()
                 writer.key("audit")
                 writer.beginObject()
@@ -217,5 +244,31 @@ enum Metrics {
             text += "chatauth_accounts{state=\"\(state.rawValue)\"} \(counts[state] ?? 0)\n"
         }
         return text + "# EOF\n"
+    }
+}
+
+extension SecretBytes {
+    /// The bytes that `2 * count` hexadecimal digits stand for; nil for anything else.
+    fileprivate func fromHexadecimal(count: Int) -> SecretBytes? {
+        guard self.count == 2 * count else { return nil }
+        var bytes = SecretBuffer(capacity: count)
+        let isValid = withSpan { text in
+            for index in 0..<count {
+                guard let high = Self.digit(text[2 * index]), let low = Self.digit(text[2 * index + 1])
+                else { return false }
+                bytes.append(high << 4 | low)
+            }
+            return true
+        }
+        return isValid ? bytes.withSpan { SecretBytes(copying: $0) } : nil
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }

@@ -10,7 +10,8 @@ extension RPCServer {
         if denials.isFirst(call.client.peer.uid, now: now.boot) {
             audit.record(
                 AuditEntry(
-                    time: now.wall, peer: call.client.peer, connection: call.client.connection.id,
+                    time: now.wall, peer: call.client.peer, unit: call.client.unit(isSystem: isSystem),
+                    connection: call.client.connection.id,
                     method: call.method.rawValue, account: account, decision: .denied, reason: reason.rawValue
                 ),
                 token: nil)

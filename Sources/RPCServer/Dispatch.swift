@@ -17,6 +17,12 @@ extension RPCServer {
         case .credentialsSaveToken: try credentialsSaveToken(call, parameters)
         case .credentialsInspect: try credentialsInspect(call, parameters)
         case .credentialsDelete: try credentialsDelete(call, parameters)
+        case .grantImport: try grantImport(call, parameters)
+        case .grantList: try grantList(call, parameters)
+        case .grantDelete: try grantDelete(call, parameters)
+        case .secretSet: try secretSet(call, parameters)
+        case .secretList: try secretList(call, parameters)
+        case .secretDelete: try secretDelete(call, parameters)
         case .accountAdd: try accountAdd(call, parameters)
         case .accountRemove: try accountRemove(call, parameters)
         case .accountList: try accountList(call, parameters)
@@ -25,9 +31,11 @@ extension RPCServer {
         case .accountStop: try accountStop(call, parameters)
         case .accountCheck: try accountCheck(call, parameters)
         case .authRefresh: try authRefresh(call, parameters)
+        case .authDeauthenticate: try authDeauthenticate(call, parameters)
         case .eventsSubscribe: try eventsSubscribe(call, parameters)
         case .eventsUnsubscribe: eventsUnsubscribe(call)
         case .storeStatus: storeStatus(call)
+        case .storeUnseal: try storeUnseal(call, parameters)
         case .daemonStatus: daemonStatus(call)
         case .daemonMetrics: daemonMetrics(call)
         case .daemonReload: daemonReload(call)
@@ -50,10 +58,13 @@ extension RPCServer {
             noteDenial(call, nil, .noAccount)
             throw name == nil ? CallFailure.accountUnknown : unknownAccount
         }
-        guard let role = self.role(of: call.client, call.client.grip(on: account)) else {
+        // Whoever may not is not remembered: guessed names must not take memory.
+        let grip = call.client.heldGrip(on: account) ?? Grip(account: account)
+        guard let role = self.role(of: call.client, grip) else {
             noteDenial(call, account.name, .noRule)
             throw unknownAccount
         }
+        call.client.keep(grip)
         guard role >= needs else {
             noteDenial(call, account.name, .role)
             var failure = CallFailure(
@@ -72,7 +83,8 @@ extension RPCServer {
     }
 
     func isAdmin(_ client: Client) -> Bool {
-        policy().isAdmin(client.peer, isAdminSocket: client.connection.isAdminSocket)
+        policy().isAdmin(
+            client.peer, isAdminSocket: client.connection.isAdminSocket, unit: { client.connection.unit })
     }
 
     private func requireAdmin(_ call: Call) throws(CallFailure) {
@@ -90,7 +102,12 @@ extension RPCServer {
     /// Answers a call with what the broker says when it is not what was hoped for.
     func fail(_ call: Call, _ answer: BrokerAnswer, _ account: Account?) {
         switch answer {
-        case .session(.failure(let failure)): call.fail(CallFailure(failure, account: account?.name))
+        case .session(.failure(let failure)):
+            let mayKnow = account.flatMap { role(of: call.client, on: $0) }.map { $0 >= .operate } ?? false
+            call.fail(
+                CallFailure(
+                    failure, account: account?.name,
+                    naming: mayKnow ? account?.definition.source : nil))
         case .storeFailed(let failure): call.fail(CallFailure(failure))
         case .shuttingDown:
             call.fail(CallFailure(.shuttingDown, "the daemon is stopping", retryAfter: .seconds(1)))

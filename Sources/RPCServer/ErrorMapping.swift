@@ -3,7 +3,8 @@ import CredentialCore
 
 /// The only place that turns what the core says into kinds of the contract.
 extension CallFailure {
-    init(_ failure: SessionFailure, account: AccountName?) {
+    /// `source` is given for who may know how the account is configured: the message then names its files and secrets.
+    init(_ failure: SessionFailure, account: AccountName?, naming source: SourceDefinition? = nil) {
         switch failure {
         case .stopped:
             self.init(.accountStopped, "the account is stopped; chatauth account start lets it work again")
@@ -44,7 +45,8 @@ extension CallFailure {
                     "the platform refused the credential and the one after it; chatauth auth refresh asks again, save replaces it",
                     retryAfter: retryAfter)
             }
-        case .refresh(let failure, let retryAfter): self.init(failure, retryAfter: retryAfter)
+        case .refresh(let failure, let retryAfter):
+            self.init(failure, retryAfter: retryAfter, naming: source)
         case .deadlineExceeded(let retryAfter):
             self.init(.deadlineExceeded, "no valid token within the time to wait", retryAfter: retryAfter)
         case .rateLimited(let retryAfter):
@@ -57,15 +59,17 @@ extension CallFailure {
         self.account = account
     }
 
-    init(_ failure: RefreshFailure, retryAfter: Milliseconds?) {
-        let (kind, message) = Self.words(for: failure)
+    init(_ failure: RefreshFailure, retryAfter: Milliseconds?, naming source: SourceDefinition? = nil) {
+        let (kind, message) = Self.words(for: failure, naming: source)
         self.init(kind, message, retryAfter: retryAfter)
         httpStatus = failure.httpStatus
         providerCode = failure.providerCode
     }
 
     /// The kind and the sentence for a failed refresh.
-    static func words(for failure: RefreshFailure) -> (kind: ErrorKind, message: String) {
+    static func words(
+        for failure: RefreshFailure, naming source: SourceDefinition? = nil
+    ) -> (kind: ErrorKind, message: String) {
         switch failure.kind {
         case .unreachable: (.upstreamUnreachable, "the source cannot be reached" + detail(failure))
         case .timeout: (.upstreamTimeout, "the source did not answer in time" + detail(failure))
@@ -82,7 +86,7 @@ extension CallFailure {
             )
         case .stale:
             (.staleCredential, "the source gave a token that had expired, or the one that was just refused")
-        case .sourceUnavailable: (.upstreamError, "the source could not be asked" + detail(failure))
+        case .sourceUnavailable: (.upstreamError, "the source could not be asked" + detail(failure, source))
         case .overloaded: (.overloaded, "the source's origin is failing or busy; asked again later")
         case .grantMissing:
             (.signInNeeded, "no grant was imported; chatauth grant import brings one")
@@ -109,15 +113,14 @@ extension CallFailure {
         }
     }
 
-    private static func detail(_ failure: RefreshFailure) -> String {
+    private static func detail(_ failure: RefreshFailure, _ source: SourceDefinition? = nil) -> String {
         switch failure.cause {
         case .fetch(let cause): ": " + words(for: cause)
-        case .file(.missing): ": a file that the configuration names is missing"
-        case .file(.unsafe):
-            ": a file that the configuration names is open to others, a link, or somebody else's; chmod 600 closes it"
-        case .file(.tooLarge): ": a file that the configuration names is too large"
-        case .file(.unreadable): ": a file that the configuration names cannot be read"
-        case .secretMissing(let name): ": there is no secret \(name); chatauth secret set \(name) sets it"
+        case .file(let cause): ": " + words(for: cause, naming: source)
+        case .secretMissing(let name):
+            source == nil
+                ? ": a secret that the configuration names is not set"
+                : ": there is no secret \(name); chatauth secret set \(name) sets it"
         case .signing(let cause): ": \(cause.rawValue)"
         case .verification(let cause): ": \(cause.rawValue)"
         case .store: ": the store refused it"
@@ -128,6 +131,28 @@ extension CallFailure {
             case .some(let status): ": status \(status)"
             case nil: ""
             }
+        }
+    }
+
+    private static func words(for failure: FileFailure, naming source: SourceDefinition?) -> String {
+        switch failure {
+        case .missing(let index): file(index, of: source) + " is missing"
+        case .unsafe(let index):
+            file(index, of: source) + " is open to others, a link, or somebody else's; chmod 600 closes it"
+        case .tooLarge(let index): file(index, of: source) + " is too large"
+        case .unreadable(let index, _): file(index, of: source) + " cannot be read"
+        }
+    }
+
+    /// A file of a source as it is configured, for who may know; files are counted without the secrets of the store.
+    private static func file(_ index: Int, of source: SourceDefinition?) -> String {
+        var files = source?.references ?? []
+        files.removeAll { if case .secret = $0 { true } else { false } }
+        guard files.indices.contains(index) else { return "a file that the configuration names" }
+        switch files[index] {
+        case .file(let path) where path.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }: return path
+        case .credential(let name): return "the systemd credential \(name)"
+        case .file, .secret: return "a file that the configuration names"
         }
     }
 
@@ -149,6 +174,7 @@ extension CallFailure {
         case .badRequest: "the request cannot be sent as configured"
         case .malformedResponse: "its answer is not HTTP"
         case .workerLost: "the fetch worker ended or does not answer"
+        case .workerNotStarted: "there is no fetch worker to ask"
         case .tooManyRequests: "too many requests are out"
         }
     }

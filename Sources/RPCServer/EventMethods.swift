@@ -13,6 +13,10 @@ extension RPCServer {
     /// What a subscriber may leave unread.
     private static var unreadEvents: Int { 256 * 1024 }
 
+    // For one whom a rule names, and for anybody else: names are kept as long as the subscription.
+    private static var mostNames: Int { 10_000 }
+    private static var mostNamesOfStranger: Int { 64 }
+
     func eventsSubscribe(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         var topics: Topics = []
         for name in try parameters.texts("topics", limit: 16) ?? [] {
@@ -26,7 +30,8 @@ extension RPCServer {
             throw CallFailure(invalidParams: "topics must be some of token, auth, account, daemon")
         }
         var accounts: Set<AccountName>?
-        if let names = try parameters.texts("accounts", limit: 10_000) {
+        let limit = call.client.isNamed ? Self.mostNames : Self.mostNamesOfStranger
+        if let names = try parameters.texts("accounts", limit: limit) {
             accounts = Set(names.compactMap { AccountName($0) })
         }
         let client = call.client

@@ -62,16 +62,17 @@ extension RPCServer {
     private func answerAtOnce(
         _ account: Account, minValid: Milliseconds, rawID: Span<UInt8>, _ client: Client
     ) -> Bool {
-        let grip = client.grip(on: account)
         let freshness = account.freshness
-        guard grip.isWritten, freshness.generation == grip.auditedGeneration,
+        guard let grip = client.heldGrip(on: account), grip.isWritten,
+            freshness.generation == grip.auditedGeneration,
             freshness.holds(at: now, minValid: minValid),
             role(of: client, grip) != nil, let result = renderedToken(account)
         else { return false }
-        countRepeat(client, grip)
+        countRepeat(client, grip, .tokenGet)
         counters.answeredAtOnce += 1
         countPrepared(client)
-        client.prepared = PreparedAnswer(grip: grip, result: result)
+        // Who may only because of its unit is looked at anew with each request.
+        if !grip.restsOnUnit { client.prepared = PreparedAnswer(grip: grip, result: result) }
         reply(rawID: rawID, result: result)
         return true
     }
@@ -82,15 +83,18 @@ extension RPCServer {
 
     @inline(__always)
     func role(of client: Client, _ grip: Grip) -> Role? {
-        grip.role { rules in
-            policy().role(of: client.peer, isAdminSocket: client.connection.isAdminSocket, rules: rules)
-        }
+        grip.role { rules in verdict(on: client, rules) }
+    }
+
+    private func verdict(on client: Client, _ rules: AccessRules) -> Policy.Verdict {
+        policy().verdict(
+            on: client.peer, isAdminSocket: client.connection.isAdminSocket, rules: rules,
+            unit: { client.connection.unit })
     }
 
     /// The same without remembering it: who looks at all accounts must not take hold of them all.
     func role(of client: Client, on account: Account) -> Role? {
-        policy().role(
-            of: client.peer, isAdminSocket: client.connection.isAdminSocket, rules: account.definition.access)
+        verdict(on: client, account.definition.access).role
     }
 
     /// The result of `token.get` for a fresh credential, rendered once while nothing changes.
@@ -110,6 +114,11 @@ extension RPCServer {
             return
         }
         let grip = client.grip(on: account)
+        if grip.restsOnUnit, role(of: client, grip) == nil {
+            noteDenial(call, account.name, .noRule)
+            call.fail(.accountUnknown)
+            return
+        }
         let generation = account.session.generation
         guard grip.auditedGeneration == generation else {
             countPrepared(client)
@@ -128,14 +137,15 @@ extension RPCServer {
             handouts[id]?.answers.append((call, result))
             return
         }
-        countRepeat(client, grip)
+        countRepeat(client, grip, call.method)
         counters.calledHandouts += 1
         call.answer { writer in result.withSpan { writer.raw($0) } }
     }
 
-    private func countRepeat(_ client: Client, _ grip: Grip) {
-        grip.repeats += 1
-        guard grip.repeats == 1 else { return }
+    private func countRepeat(_ client: Client, _ grip: Grip, _ method: Method) {
+        let isListed = grip.hasRepeats
+        if method == .headersGet { grip.headerRepeats += 1 } else { grip.repeats += 1 }
+        guard !isListed else { return }
         noteLater(client)
         client.repeatedGrips.append(grip)
     }
@@ -168,22 +178,26 @@ extension RPCServer {
 
     private func countPrepared(_ client: Client) {
         guard let grip = client.prepared?.grip else { return }
-        let isListed = grip.repeats > 0
+        let isListed = grip.hasRepeats
         counters.answeredAtOnce += client.countPrepared()
-        if !isListed, grip.repeats > 0 { client.repeatedGrips.append(grip) }
+        if !isListed, grip.hasRepeats { client.repeatedGrips.append(grip) }
     }
 
     private func note(_ client: Client, _ grip: Grip) {
-        guard grip.repeats > 0 else { return }
-        audit.record(entry(client, .tokenGet, grip, .repeated(count: grip.repeats)), token: nil)
+        for (method, count) in [(Method.tokenGet, grip.repeats), (.headersGet, grip.headerRepeats)]
+        where count > 0 {
+            audit.record(entry(client, method, grip, .repeated(count: count)), token: nil)
+        }
         grip.repeats = 0
+        grip.headerRepeats = 0
     }
 
     private func entry(
         _ client: Client, _ method: Method, _ grip: Grip, _ decision: AuditEntry.Decision
     ) -> AuditEntry {
         AuditEntry(
-            time: now.wall, peer: client.peer, connection: client.connection.id, method: method.rawValue,
+            time: now.wall, peer: client.peer, unit: client.unit(isSystem: isSystem),
+            connection: client.connection.id, method: method.rawValue,
             account: grip.account.name, generation: grip.auditedGeneration, decision: decision)
     }
 }
@@ -206,7 +220,9 @@ extension RPCServer: AuditObserver {
                 continue
             }
             counters.calledHandouts += 1
-            if !isFirst, grip.auditedGeneration == handout.generation { countRepeat(handout.client, grip) }
+            if !isFirst, grip.auditedGeneration == handout.generation {
+                countRepeat(handout.client, grip, call.method)
+            }
             isFirst = false
             call.answer { writer in result.withSpan { writer.raw($0) } }
         }

@@ -23,7 +23,9 @@ struct Quota {
     init(limits: Limits, instance: InstanceKind, descriptors: Int) {
         self.limits = limits
         self.instance = instance
-        mostConnections = max(1, min(limits.connectionsTotal, descriptors - limits.spareDescriptors))
+        // A peer of the machine's daemon takes two: its socket, and the one that pins its process.
+        let each = if case .system = instance { 2 } else { 1 }
+        mostConnections = max(1, min(limits.connectionsTotal, (descriptors - limits.spareDescriptors) / each))
     }
 
     /// Counts a connection, or refuses it.

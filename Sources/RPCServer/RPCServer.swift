@@ -103,8 +103,11 @@ package final class RPCServer: ConnectionHandler {
     }
 
     private func isNamed(_ peer: Peer, _ isAdminSocket: Bool) -> Bool {
-        policy().isAdmin(peer, isAdminSocket: isAdminSocket) || named.contains(peer)
+        policy().namesAdmin(peer, isAdminSocket: isAdminSocket) || named.contains(peer)
     }
+
+    /// Whether this is the machine's daemon, where units tell peers apart.
+    var isSystem: Bool { if case .system = policy().instance { true } else { false } }
 
     /// Begins a client that has said nothing yet.
     package func connectionDidOpen(_ connection: any Connection) {

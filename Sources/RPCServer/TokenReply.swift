@@ -101,8 +101,9 @@ extension JSONWriter {
         endObject()
     }
 
-    mutating func refreshFailure(_ failure: RefreshFailure) {
-        let (kind, message) = CallFailure.words(for: failure)
+    /// Writes why a refresh gave nothing; with `source`, its files and secrets are named.
+    mutating func refreshFailure(_ failure: RefreshFailure, naming source: SourceDefinition? = nil) {
+        let (kind, message) = CallFailure.words(for: failure, naming: source)
         beginObject()
         key("kind")
         string(kind.rawValue)

@@ -32,6 +32,12 @@ final class FileDescriptor {
         }
     }
 
+    func resize(to length: Int) throws(StoreFailure) {
+        while ftruncate(number, off_t(length)) != 0 {
+            guard errno == EINTR else { throw StoreFailure(errno: errno) }
+        }
+    }
+
     var status: stat {
         get throws(StoreFailure) {
             var status = stat()
@@ -135,11 +141,12 @@ final class PrivateDirectory {
 
     func path(of name: String) -> String { path + "/" + name }
 
-    /// Opens a file for reading; nil where there is none.
+    /// Opens a file for reading, or for both; nil where there is none.
     ///
     /// - Throws: `io` with ELOOP for a link, EPERM for another owner or a file that is not regular, EACCES where others have rights.
-    func open(_ name: String) throws(StoreFailure) -> FileDescriptor? {
-        let number = cl_openat(descriptor.number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
+    func open(_ name: String, forWriting: Bool = false) throws(StoreFailure) -> FileDescriptor? {
+        let number = cl_openat(
+            descriptor.number, name, (forWriting ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK, 0)
         if number < 0, errno == ENOENT { return nil }
         let file = try FileDescriptor(number)
         let status = try file.status

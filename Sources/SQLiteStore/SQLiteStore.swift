@@ -12,6 +12,8 @@ package final class SQLiteStore: StorePort {
     package weak var observer: (any StoreObserver)?
     /// As of the last answer.
     package private(set) var status: StoreStatus
+    /// Called on the loop when the space for what spent grants bring is there again, or not any more.
+    package var ballastDidChange: ((_ isThere: Bool) -> Void)?
 
     private let inbox: Inbox<Message>
     private let thread: WorkerThread
@@ -129,8 +131,24 @@ package final class SQLiteStore: StorePort {
         thread.join()
     }
 
+    /// The same, but blocks no longer than `limit`; false where the thread still has something to do, which ends with the process.
+    ///
+    /// SQLite finds its journal at the next start, so that nothing is lost but what nobody was told of.
+    package func close(withinMilliseconds limit: Int32) -> Bool {
+        guard !isClosed else { return true }
+        isClosed = true
+        inbox.close()
+        return thread.join(withinMilliseconds: limit)
+    }
+
     private func receive(_ answer: Answer) {
-        if let status = answer.status { self.status = status }
+        if let status = answer.status {
+            let before = self.status.hasBallast
+            self.status = status
+            if let isThere = status.hasBallast, isThere != before, before != nil || !isThere {
+                ballastDidChange?(isThere)
+            }
+        }
         switch answer.event {
         case .completed(let completions):
             for completion in completions { observer?.storeDidComplete(completion) }

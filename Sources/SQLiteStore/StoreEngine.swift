@@ -35,7 +35,7 @@ package final class StoreEngine {
             throw errno == EWOULDBLOCK ? .inUse : StoreFailure(errno: errno)
         }
         epochFile = EpochFile(directory: try PrivateDirectory(paths.epochDirectory))
-        ballast = Ballast(directory: directory)
+        ballast = Ballast(directory: directory, random: random)
         self.source = source
         self.format = format
         self.random = random
@@ -65,6 +65,7 @@ package final class StoreEngine {
             // A key that was handed over is not kept longer than it is needed.
             if case .bytes = source { source = .none }
             status.sealed = nil
+            status.hasBallast = ballast.look()
             refreshStatus()
             return .open(contents)
         } catch {
@@ -178,22 +179,27 @@ package final class StoreEngine {
     private func admitIntents(
         of group: [TimedChange], refuse: ([StoreCompletion]) -> Void
     ) -> [TimedChange] {
-        guard group.contains(where: { SpendingLedger.isIntent($0.change.operation) }) else { return group }
+        guard group.contains(where: { SpendingLedger.intent($0.change.operation) != nil }) else {
+            return group
+        }
         var refusals: [StoreCompletion] = []
-        var room = Ballast.intentLimit - spending.outstanding.count
+        var outstanding = spending.outstanding
         let admitted = group.filter { timed in
-            guard SpendingLedger.isIntent(timed.change.operation) else { return true }
+            guard let name = SpendingLedger.intent(timed.change.operation) else { return true }
             do throws(StoreFailure) {
-                guard room > 0 else { throw .busy }
+                // Who has a share already needs no other: what became of the attempt before could not be written.
+                guard outstanding.contains(name) || outstanding.count < Ballast.intentLimit else {
+                    throw .busy
+                }
                 try ballast.ensure()
-                room -= 1
+                outstanding.insert(name)
                 return true
             } catch {
                 refusals.append(StoreCompletion(id: timed.change.id, failure: error))
                 return false
             }
         }
-        status.hasBallast = ballast.isThere
+        status.hasBallast = refusals.contains { $0.failure != .busy } ? false : ballast.look()
         if !refusals.isEmpty { refuse(refusals) }
         return admitted
     }
@@ -203,17 +209,18 @@ package final class StoreEngine {
         let value: StoreFailure?
     }
 
-    // The disk is full: what a spent grant brought gets the ballast's space, everything else is refused. Nil where nothing of the group
-    // may have it, or there is none.
+    // The disk is full: what a spent grant brought gets as much of the ballast's space as it needs, everything else is refused. Nil where
+    // nothing of the group may have it, or there is none left.
     private func commitOnBallast(
         _ group: [TimedChange], acknowledge: ([StoreCompletion]) -> Void
     ) -> Outcome? {
         let urgent = group.filter { spending.mayUseBallast($0.change.operation) }
-        guard session?.isAsKnown == true, !urgent.isEmpty, ballast.giveUp() else { return nil }
+        guard session?.isAsKnown == true, !urgent.isEmpty, ballast.giveUp(for: urgent) else { return nil }
         status.hasBallast = false
-        acknowledge(
-            group.filter { !spending.mayUseBallast($0.change.operation) }
-                .map { StoreCompletion(id: $0.change.id, failure: .full) })
+        let refused = group.filter { !spending.mayUseBallast($0.change.operation) }
+        if !refused.isEmpty {
+            acknowledge(refused.map { StoreCompletion(id: $0.change.id, failure: .full) })
+        }
         return Outcome(value: commit(urgent, acknowledge: acknowledge))
     }
 

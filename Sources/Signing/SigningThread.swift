@@ -4,6 +4,8 @@ import JOSE
 import Secrets
 
 /// Signs and verifies on a thread of its own, one order after the other: an RSA signature takes longer than a hundred cached answers.
+///
+/// The thread starts with the first order, and libcrypto is loaded there: most daemons need neither.
 package final class SigningThread: SigningPort {
     /// Gets every outcome, on the loop.
     package weak var observer: (any SigningObserver)?
@@ -21,21 +23,16 @@ package final class SigningThread: SigningPort {
     package static let queueLimit = 4096
 
     private let inbox = Inbox<Order>(capacity: queueLimit)
-    private let thread: WorkerThread
     private let mailbox: Mailbox<Outcome>
+    private var thread: WorkerThread?
 
-    /// Starts the thread.
+    /// Makes ready for orders; nothing is started yet.
     package init(loop: EventLoop) throws(EventLoopFailure) {
         let receiver = Receiver()
         let mailbox = try loop.makeMailbox { (outcome: Outcome) in
             switch outcome {
             case .signed(let id, let result): receiver.signing?.observer?.signingDidEnd(id, result)
             case .verified(let id, let result): receiver.signing?.observer?.verificationDidEnd(id, result)
-            }
-        }
-        thread = try WorkerThread(name: "signing") { [inbox] in
-            while let orders = inbox.takeAll() {
-                for order in orders { mailbox.send(Self.carryOut(order)) }
             }
         }
         self.mailbox = mailbox
@@ -51,12 +48,14 @@ package final class SigningThread: SigningPort {
 
     /// Queues an order; one too many ends as `busy`.
     package func sign(_ order: SigningOrder) {
+        guard start() else { return mailbox.send(.signed(order.id, .failure(.libraryFailed))) }
         guard !inbox.send(.sign(order)) else { return }
         mailbox.send(.signed(order.id, .failure(.busy)))
     }
 
     /// Queues an order; one too many ends as `busy`.
     package func verify(_ order: VerificationOrder) {
+        guard start() else { return mailbox.send(.verified(order.id, .failure(.libraryFailed))) }
         guard !inbox.send(.verify(order)) else { return }
         mailbox.send(.verified(order.id, .failure(.busy)))
     }
@@ -64,7 +63,18 @@ package final class SigningThread: SigningPort {
     /// Takes no more orders and waits until those that are there have been carried out.
     package func shutdown() {
         inbox.close()
-        thread.join()
+        thread?.join()
+    }
+
+    private func start() -> Bool {
+        if thread == nil {
+            thread = try? WorkerThread(name: "signing") { [inbox, mailbox] in
+                while let orders = inbox.takeAll() {
+                    for order in orders { mailbox.send(Self.carryOut(order)) }
+                }
+            }
+        }
+        return thread != nil
     }
 
     private static func carryOut(_ order: Order) -> Outcome {

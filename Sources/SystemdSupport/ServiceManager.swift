@@ -3,7 +3,7 @@ import Glibc
 
 /// Tells systemd how the service is (sd_notify(3)); says nothing where nobody listens.
 ///
-/// The environment is left as it is, so that the loop's watchdog finds its socket too.
+/// The environment is left as it is, so that the watchdog of a loop finds its socket too.
 package struct ServiceManager: Sendable {
     private let socket: String?
 
@@ -47,10 +47,6 @@ package struct ServiceManager: Sendable {
     /// Still alive.
     @discardableResult
     package func watchdog() -> Bool { send(["WATCHDOG=1"], nil) }
-
-    /// Ends the service now, and says that it was not alive.
-    @discardableResult
-    package func watchdogTrigger() -> Bool { send(["WATCHDOG=trigger"], nil) }
 
     // False when nobody listens or the message could not be sent: nothing depends on it.
     private func send(_ assignments: [String], _ status: String?) -> Bool {

@@ -73,9 +73,9 @@ package enum FetchOutcomeWire {
 
     private static func failure(_ error: borrowing JSONValue) throws(WireFailure) -> FetchFailure {
         guard let kind = error.member("data")?.member("kind") else { throw .missing }
-        // `workerLost` is what this side says of a worker, never what a worker says.
+        // `workerLost` and `workerNotStarted` are what this side says of a worker, never what a worker says.
         guard kind.kind == .string, kind.raw.count <= 64, let text = kind.string,
-            let failure = FetchFailure(rawValue: text), failure != .workerLost
+            let failure = FetchFailure(rawValue: text), failure != .workerLost, failure != .workerNotStarted
         else { throw .wrongType }
         return failure
     }

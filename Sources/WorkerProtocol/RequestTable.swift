@@ -91,8 +91,8 @@ struct RequestTable {
     mutating func forgetOwed() { owed = [] }
 
     /// Takes everything out, in order.
-    mutating func takeAll() -> [UInt64] {
-        let ids = entries.sorted { $0.key < $1.key }.map { $0.value.request.id }
+    mutating func takeAll() -> [(id: UInt64, isSent: Bool)] {
+        let ids = entries.sorted { $0.key < $1.key }.map { ($0.value.request.id, $0.value.isSent) }
         entries = [:]
         numbers = [:]
         return ids

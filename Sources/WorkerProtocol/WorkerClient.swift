@@ -86,15 +86,18 @@ package final class WorkerClient: FetchPort {
     /// The worker's process, where one is running as a child.
     package var workerPID: Int32? { process?.pid }
 
+    /// Whether there is a worker now.
+    package var isConnected: Bool { channel != nil }
+
     // MARK: FetchPort
 
     /// Sends `request`, whose id no request in flight has.
     ///
-    /// Failures of this side are `badRequest` (against `RequestRules`), `tooManyRequests` and `workerLost`.
+    /// Failures of this side are `badRequest` (against `RequestRules`), `tooManyRequests`, `workerLost` and `workerNotStarted`.
     package func fetch(_ request: FetchRequest) {
         precondition(!requests.contains(request.id), "an id is in use until its outcome")
         defer { schedule() }
-        guard !isShutDown else { return deferred.append((request.id, .workerLost)) }
+        guard !isShutDown else { return deferred.append((request.id, .workerNotStarted)) }
         guard (try? RequestRules.check(request)) != nil else {
             return deferred.append((request.id, .badRequest))
         }
@@ -171,7 +174,11 @@ package final class WorkerClient: FetchPort {
         } catch {
             return lose(.loop(error))
         }
-        logger.log(.info, "Fetch worker started", (.pid, .integer(Int64(endpoint.pid ?? 0))))
+        if let pid = endpoint.pid {
+            logger.log(.info, "Fetch worker started", (.pid, .integer(Int64(pid))))
+        } else {
+            logger.log(.info, "Fetch worker reached")
+        }
     }
 
     private func channelDidEnd(_ end: LineChannel.End) {
@@ -196,6 +203,7 @@ package final class WorkerClient: FetchPort {
             switch loss {
             case .launch(.socket), .loop: "descriptors"
             case .launch(.process): "not_started"
+            case .launch(.unreachable): "unreachable"
             case .channel(.closedByPeer), .channel(.failed): "ended"
             case .channel(.frameTooLong), .channel(.refused): "unintelligible"
             case .silent: "silent"
@@ -213,7 +221,7 @@ package final class WorkerClient: FetchPort {
     }
 
     private func failAll() {
-        deferred += requests.takeAll().map { ($0, .workerLost) }
+        deferred += requests.takeAll().map { ($0.id, $0.isSent ? .workerLost : .workerNotStarted) }
     }
 
     private func checkOwed() {
@@ -272,7 +280,7 @@ package final class WorkerClient: FetchPort {
 
     private func expire(_ now: BootTime) {
         let late = requests.takeLate(now)
-        for entry in late { deferred.append((entry.request.id, entry.isSent ? .timeout : .workerLost)) }
+        for entry in late { deferred.append((entry.request.id, entry.isSent ? .timeout : .workerNotStarted)) }
         guard late.contains(where: { $0.isSent }), let channel else { return }
         if ping == nil {
             let ping = Ping(id: requests.makeNumber(), deadline: now + timing.ping)

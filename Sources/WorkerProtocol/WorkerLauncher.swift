@@ -15,10 +15,11 @@ package struct WorkerEndpoint: Sendable {
     }
 }
 
-/// Why no worker was reached; both carry an errno.
+/// Why no worker was reached; each carries an errno.
 package enum WorkerLaunchFailure: Error, Equatable, Sendable {
     case socket(code: Int32)
     case process(code: Int32)
+    case unreachable(code: Int32)
 }
 
 /// How a worker is reached: started by us, or found behind a socket that systemd holds.

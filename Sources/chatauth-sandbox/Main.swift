@@ -1,3 +1,4 @@
+import ChatAuthAPI
 import Glibc
 import Sandbox
 
@@ -13,6 +14,10 @@ struct Main {
         }
         if options.wantsHelp {
             write(Options.usage, to: STDOUT_FILENO)
+            return
+        }
+        if options.wantsVersion {
+            write("chatauth-sandbox \(Version.text)\n", to: STDOUT_FILENO)
             return
         }
         // Blocked before the first thread exists, so that all inherit it and only `sigwait` below takes them.

@@ -5,6 +5,7 @@ struct Options {
     var certificate: String?
     var key: String?
     var wantsHelp = false
+    var wantsVersion = false
 
     static let usage = """
         usage: chatauth-sandbox [--port N] [--tls-port N --certificate FILE --key FILE] [--print-ports]
@@ -15,6 +16,7 @@ struct Options {
           --certificate FILE  certificate chain for HTTPS, PEM
           --key FILE          its private key, PEM
           --print-ports       print "listening http=PORT https=PORT" once ready; this always happens
+          --version           print the version
           --help              print this
 
         https=none where there is no certificate. Routes, settings and faults: docs/sandbox.md.
@@ -51,6 +53,7 @@ struct Options {
             case "--certificate": certificate = try Self.value(option, &rest)
             case "--key": key = try Self.value(option, &rest)
             case "--print-ports" where parts.count == 1: break
+            case "--version" where parts.count == 1: wantsVersion = true
             case "--help" where parts.count == 1: wantsHelp = true
             default: throw .unknown(argument)
             }

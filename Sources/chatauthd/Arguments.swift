@@ -5,11 +5,13 @@ struct Arguments {
     var stateDirectory: String?
     var runtimeDirectory: String?
     var keyFile: String?
+    var fetchSocket: String?
     var showsHelp = false
     var showsVersion = false
 
     static let help = """
         usage: chatauthd [--system] [--config FILE] [--state-directory DIR] [--runtime-directory DIR] [--key-file FILE]
+                         [--fetch-socket PATH]
 
         Holds credentials and hands valid tokens to local programs. Runs in the foreground; SIGHUP reads the configuration
         again, SIGTERM ends it.
@@ -18,7 +20,8 @@ struct Arguments {
           --config FILE            chatauthd.toml; accounts.d beside it is read as well
           --state-directory DIR    where the encrypted store lies
           --runtime-directory DIR  where chatauth.sock is made, unless systemd gives sockets
-          --key-file FILE          the master key, made on the first start
+          --key-file FILE          the master key; a user's own instance makes it on the first start
+          --fetch-socket PATH      the fetch worker is behind that socket; without it, it is started as a child
           --help, --version
 
         """
@@ -44,6 +47,7 @@ struct Arguments {
             case "--state-directory": stateDirectory = try value()
             case "--runtime-directory": runtimeDirectory = try value()
             case "--key-file": keyFile = try value()
+            case "--fetch-socket": fetchSocket = try value()
             case "--help", "-h": showsHelp = true
             case "--version": showsVersion = true
             default: throw Failure(message: "unknown argument; chatauthd --help lists them")

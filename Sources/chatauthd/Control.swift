@@ -71,10 +71,28 @@ extension Daemon: DaemonControl {
     private func reopenStore(_ done: @escaping () -> Void) {
         guard broker.storeState != .open else { return done() }
         store.reopen()
-        if !store.ping(done) { done() }
+        afterOpening(done)
+    }
+
+    /// Calls `done` behind the answer to an attempt to open the store, which takes long where the store is migrated.
+    private func afterOpening(_ done: @escaping () -> Void) {
+        pulse?.expectLongWork()
+        let isAsked = store.ping { [pulse] in
+            pulse?.longWorkDidEnd()
+            done()
+        }
+        if !isAsked { done() }
     }
 
     func setLogLevel(_ level: LogLevel) { self.level.value = level }
+
+    func unseal(with key: SecretBytes, _ completion: @escaping () -> Void) {
+        store.unseal(with: key)
+        afterOpening { [unowned self] in
+            stopWaitingForKey()
+            completion()
+        }
+    }
 
     func readAccount(_ parameters: SecretBytes, _ completion: @escaping (NameLookup.Answer) -> Void) -> Bool {
         lookup.read(parameters, completion)
@@ -84,9 +102,10 @@ extension Daemon: DaemonControl {
 
     var facts: DaemonFacts {
         var remarks: [String] = []
-        if !arguments.isSystem {
+        if arguments.fetchSocket == nil {
             remarks.append(
-                "user instance: the fetch worker runs as the same user, without a sandbox of its own")
+                "the fetch worker is a child of the broker: it runs as the same user, without a sandbox of its own"
+            )
         }
         if !isMemoryLocked {
             remarks.append(
@@ -94,14 +113,16 @@ extension Daemon: DaemonControl {
         }
         return DaemonFacts(
             version: Version.text, startedAt: startedAt,
-            worker: worker.workerPID == nil ? "idle" : "running", isAuditWritable: audit.isWritable,
+            worker: worker.isConnected ? "running" : "idle",
+            workerKind: arguments.fetchSocket == nil ? "child" : "unit", isAuditWritable: audit.isWritable,
             isMemoryLocked: isMemoryLocked, remarks: remarks)
     }
 
     var storeFacts: StoreFacts {
         StoreFacts(
             path: store.status.path, format: store.status.formatVersion ?? 0, epoch: store.status.epoch ?? 0,
-            rows: Int64(store.status.rows), isMemoryLocked: store.status.isMemoryLocked)
+            rows: Int64(store.status.rows), isMemoryLocked: store.status.isMemoryLocked,
+            hasBallast: store.status.hasBallast)
     }
 }
 

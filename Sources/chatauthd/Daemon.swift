@@ -38,14 +38,18 @@ final class Daemon {
     private(set) var isMemoryLocked = false
     private let waker: LoopWaker
     private var server: RPCServer?
-    private var sockets: SocketServer?
-    private var ownSockets: [String] = []
+    private(set) var sockets: SocketServer?
+    var ownSockets: [String] = []
     private var signals: [LoopSource] = []
     private var clockWatch: DescriptorWatch?
     private let stopTimer: LoopTimer
-    private var stopDeadline = BootTime.distantFuture
-    private let opening: StoreOpening
-    private let given: [ActivatedSockets.Socket]
+    let keyTimer: LoopTimer
+    var hasWaitedForKey = false
+    private var stopBegan = BootTime.distantFuture
+    let opening: StoreOpening
+    let given: [ActivatedSockets.Socket]
+    private let watchdogMicroseconds: Int64?
+    private(set) var pulse: Pulse?
     let reloadMailbox: Mailbox<ReloadResult>
     var reloads: [(ReloadOutcome) -> Void] = []
     var reloadThread: WorkerThread?
@@ -57,13 +61,14 @@ final class Daemon {
 
     init(
         arguments: Arguments, places: Places, configuration: Configuration, sink: any LogSink,
-        serviceManager: ServiceManager, sockets given: [ActivatedSockets.Socket],
-        credentialsDirectory: String?
+        serviceManager: ServiceManager, watchdogMicroseconds: Int64?,
+        sockets given: [ActivatedSockets.Socket], credentialsDirectory: String?
     ) throws {
         self.given = given
         self.arguments = arguments
         self.places = places
         self.serviceManager = serviceManager
+        self.watchdogMicroseconds = watchdogMicroseconds
         settings = configuration.settings
         level = LogThreshold(configuration.settings.logLevel)
         log = Logger(sink: sink, threshold: { [level] in level.value })
@@ -77,6 +82,9 @@ final class Daemon {
         }
         let keySource: MasterKeySource =
             places.keyFile.map { .file(path: $0, mayCreate: !arguments.isSystem) } ?? .none
+        // A migration may take longer than a start may.
+        let patience = try StartExtension(serviceManager)
+        defer { patience.end() }
         do throws(StoreFailure) {
             (store, opening) = try SQLiteStore.open(
                 paths: StorePaths(
@@ -98,7 +106,7 @@ final class Daemon {
         signing = try SigningThread(loop: loop)
         worker = try WorkerClient(
             loop: loop, clock: clock,
-            launcher: SpawningLauncher(path: configuration.settings.fetchWorker ?? Self.workerPath()),
+            launcher: Self.launcher(arguments, configuration.settings),
             logger: log)
         waker = try LoopWaker(loop: loop)
         lookup = try NameLookup(loop: loop, names: { SystemNames() })
@@ -113,11 +121,15 @@ final class Daemon {
         // Made now: at the end there may be no descriptor left for it.
         let end = Relay<Void>()
         stopTimer = try loop.makeTimer { end.handler?(()) }
+        let waited = Relay<Void>()
+        keyTimer = try loop.makeTimer { waited.handler?(()) }
         end.handler = { [unowned self] _ in finishStopping() }
+        waited.handler = { [unowned self] _ in stopWaitingForKey() }
         outcome.handler = { [unowned self] in finishReload($0) }
         relay.handler = { [unowned self] in receive(signal: $0) }
         waker.broker = broker
         store.observer = broker
+        store.ballastDidChange = { [unowned self] in note(ballast: $0) }
         files.observer = broker
         worker.observer = broker
         signing.observer = broker
@@ -132,6 +144,8 @@ final class Daemon {
             limits: settings.limits, descriptors: Process.raiseDescriptorLimit(), loop: loop, log: log)
         audit.observer = server
         let sockets = try SocketServer(loop: loop, handler: server, log: log)
+        sockets.pinsPeersAtOnce = arguments.isSystem && !SocketServer.canPinLater
+        sockets.hidden = UserNamespace.hidden()
         self.server = server
         self.sockets = sockets
         switch opening {
@@ -144,33 +158,15 @@ final class Daemon {
             (.count, .integer(Int64(broker.accountCount))))
         Process.forgetStart()
         isMemoryLocked = Process.lockMemory()
+        pulse = try Pulse(
+            loop: loop, serviceManager: serviceManager, watchdogMicroseconds: watchdogMicroseconds,
+            ask: { [store] in store.ping($0) }, status: { [unowned self] in statusLine })
         serviceManager.ready(status: statusLine)
         return try loop.run()
     }
 
     var policy: Policy {
         Policy(instance: arguments.isSystem ? .system(admins: settings.admins) : .user(uid: geteuid()))
-    }
-
-    private func listen(_ sockets: SocketServer) throws {
-        for socket in given { try sockets.listen(on: socket.descriptor, isAdmin: socket.name == "admin") }
-        guard given.isEmpty else { return }
-        let mode: UInt32 = arguments.isSystem ? 0o666 : 0o600
-        try listen(sockets, name: "chatauth.sock", mode: mode, isAdmin: !arguments.isSystem)
-        if arguments.isSystem {
-            try listen(sockets, name: "chatauth-admin.sock", mode: 0o660, isAdmin: true)
-        }
-    }
-
-    private func listen(_ sockets: SocketServer, name: String, mode: UInt32, isAdmin: Bool) throws {
-        let descriptor: Int32
-        do throws(SocketPathFailure) {
-            descriptor = try SocketPath.listen(directory: places.runtimeDirectory, name: name, mode: mode)
-        } catch {
-            throw Failure(message: Self.words(for: error, places.runtimeDirectory + "/" + name, places))
-        }
-        ownSockets.append(places.runtimeDirectory + "/" + name)
-        try sockets.listen(on: descriptor, isAdmin: isAdmin)
     }
 
     // MARK: Signals
@@ -191,23 +187,39 @@ final class Daemon {
         // Not those that systemd listens on: it would wait for clients at a path that is gone.
         for path in ownSockets { unlink(path) }
         broker.shutDown()
-        stopDeadline = clock.now.boot + .seconds(5)
+        stopBegan = clock.now.boot
         stopTimer.set(bootMilliseconds: 0)
     }
 
     private func finishStopping() {
-        guard broker.pendingChanges == 0 || clock.now.boot >= stopDeadline else {
+        // All together less than the TimeoutStopSec=20 of the units: a grant that is at its server is waited for as long as that may take.
+        let patience = Milliseconds.seconds(broker.pendingGrants == 0 ? 5 : 13)
+        guard broker.pendingChanges == 0 || clock.now.boot >= stopBegan + patience else {
             stopTimer.set(bootMilliseconds: clock.now.boot.milliseconds + 10)
             return
         }
         server?.close()
         sockets?.closeAll()
         worker.shutdown()
-        store.close()
-        audit.close()
+        if !store.close(withinMilliseconds: 3000) {
+            log.log(.warning, "The store's thread did not end in time")
+        }
+        if !audit.close(withinMilliseconds: 2000) {
+            log.log(.warning, "The audit log's thread did not end in time")
+        }
         // It was told to end before the disk was waited for, and holds nothing that lasts.
         worker.killChildren()
         loop.stop(code: 0)
+    }
+
+    private func note(ballast isThere: Bool) {
+        if isThere {
+            log.log(.notice, "Disk space for spent grants is reserved again", id: MessageID.ballastPresent)
+        } else {
+            log.log(
+                .error, "The disk is full, no grant is spent until there is room again",
+                id: MessageID.ballastMissing)
+        }
     }
 
     // MARK: Words
@@ -220,6 +232,11 @@ final class Daemon {
         let fresh = (counts[.fresh] ?? 0) + (counts[.due] ?? 0)
         return "\(fresh) accounts fresh, \(counts[.refreshing] ?? 0) refreshing, "
             + "\(counts[.signInNeeded] ?? 0) need sign-in"
+    }
+
+    private static func launcher(_ arguments: Arguments, _ settings: DaemonSettings) -> any WorkerLauncher {
+        if let path = arguments.fetchSocket { return ConnectingLauncher(path: path) }
+        return SpawningLauncher(path: settings.fetchWorker ?? workerPath())
     }
 
     private static func workerPath() -> String {
@@ -236,18 +253,6 @@ final class Daemon {
         case .io(let code) where code < 0:
             "the store in \(places.stateDirectory) cannot be used: \(String(cString: strerror(-code)))"
         default: "the store in \(places.stateDirectory) cannot be used: \(failure)"
-        }
-    }
-
-    private static func words(for failure: SocketPathFailure, _ path: String, _ places: Places) -> String {
-        switch failure {
-        case .inUse: "a daemon answers at \(path) already; end it, or use another --runtime-directory"
-        case .foreignFile:
-            "\(path) is not a socket of this user and is left alone; remove it, or use another directory"
-        case .unsafeDirectory:
-            "\(places.runtimeDirectory) must be a directory of this user that nobody else may write to"
-        case .pathTooLong: "\(path) is too long for a socket; use a shorter --runtime-directory"
-        case .system(let code): "\(path) cannot be made: \(String(cString: strerror(code)))"
         }
     }
 }

@@ -2,6 +2,7 @@ import ChatAuthAPI
 import Configuration
 import CredentialCore
 import Glibc
+import LocalSocket
 import Log
 import SystemdSupport
 
@@ -32,6 +33,10 @@ struct Main {
     }
 
     private static func start(_ arguments: Arguments) -> Int32 {
+        if let objection = UserNamespace.objection(isSystem: arguments.isSystem, uid: geteuid()) {
+            Process.complain("chatauthd: \(objection)\n")
+            return 1
+        }
         let places: Places
         do throws(Arguments.Failure) {
             places = try Places(arguments, environment: Process.environment)
@@ -52,14 +57,19 @@ struct Main {
             let sockets = try ActivatedSockets.take()
             let sink = try QueuedSink(
                 JournalSink.suitable(journalStream: Process.environment("JOURNAL_STREAM")))
-            defer { sink.close(waitingMilliseconds: 1000) }
             let daemon = try Daemon(
                 arguments: arguments, places: places, configuration: configuration,
                 sink: sink,
                 serviceManager: ServiceManager(notifySocket: Process.environment("NOTIFY_SOCKET")),
+                watchdogMicroseconds: Pulse.watchdog(
+                    microseconds: Process.environment("WATCHDOG_USEC"),
+                    pid: Process.environment("WATCHDOG_PID"), own: getpid()),
                 sockets: sockets,
                 credentialsDirectory: Process.environment("CREDENTIALS_DIRECTORY"))
-            return try daemon.run()
+            let code = try daemon.run()
+            // Not by letting go of all that there is: a thread that waits for a disk would be waited for.
+            sink.close(waitingMilliseconds: 1000)
+            withExtendedLifetime(daemon) { exit(code) }
         } catch let failure as Daemon.Failure {
             Process.complain("chatauthd: \(failure.message)\n")
         } catch {

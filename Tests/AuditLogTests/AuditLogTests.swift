@@ -10,6 +10,12 @@ private struct Silent: LogSink {
     func write(_ record: LogRecord) {}
 }
 
+private final class Counting: LogSink, @unchecked Sendable {
+    // Written by the one thread of the test.
+    private(set) var count = 0
+    func write(_ record: LogRecord) { count += 1 }
+}
+
 private final class Observer: AuditObserver {
     var outcomes: [(token: UInt64, isWritten: Bool)] = []
     func auditDidWrite(_ token: UInt64, isWritten: Bool) { outcomes.append((token, isWritten)) }
@@ -41,6 +47,25 @@ private final class Observer: AuditObserver {
         #expect(try loop.runOnce(timeoutMilliseconds: 5000))
         #expect(observer.outcomes.last?.token == 5000)
         #expect(observer.outcomes.last?.isWritten == false)
+    }
+
+    @Test func `entries that find no room are counted, and that is logged once`() throws {
+        let scratch = Scratch()
+        let loop = try EventLoop()
+        let observer = Observer()
+        let sink = Counting()
+        let log = try AuditLog(
+            directory: scratch.path, key: key, capacity: 0, loop: loop, logger: Logger(sink: sink))
+        log.observer = observer
+        for _ in 0..<3 { log.record(entry(decision: .denied), token: nil) }
+        #expect(log.dropped == 3)
+        #expect(sink.count == 1)
+        // Somebody waits for this one, and is told.
+        log.record(entry(), token: 9)
+        #expect(try loop.runOnce(timeoutMilliseconds: 5000))
+        #expect(observer.outcomes.map(\.isWritten) == [false])
+        #expect(log.dropped == 3)
+        log.close()
     }
 
     @Test func `what is written is synced within a second, without another entry`() throws {

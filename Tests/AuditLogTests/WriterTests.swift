@@ -15,8 +15,8 @@ import Testing
         #expect(
             scratch.lines == [
                 #"{"seq":1,"time":"2026-01-01T00:00:00Z","time_ms":1767225600123,"segment":1,"reason":"first","previous":"0000000000000000000000000000000000000000000000000000000000000000","chain":"489628241ed322ea121ddfb4399dcb8ea6a600f47f8063b570c79310b43b9e5f"}"#,
-                #"{"seq":2,"time":"2026-01-01T00:00:00Z","time_ms":1767225600123,"pid":42,"uid":1000,"connection":7,"method":"token.get","account":"bot","generation":3,"decision":"handed_out","count":1,"reason":null,"chain":"45ed8666fbc765b86960deae0d231da7c965cbe01ac0ac01ece425026fdf5db0"}"#,
-                #"{"seq":3,"time":"2026-01-01T00:00:00Z","time_ms":1767225600123,"pid":42,"uid":1000,"connection":7,"method":"a\u0022\u000a\u00e9\u005c","account":null,"generation":null,"decision":"denied_summary","count":9,"reason":"no_rule","chain":"7170c569d1ed9ffc002d4389365bb40ec04677f2088c8375eb469840cccf3158"}"#,
+                #"{"seq":2,"time":"2026-01-01T00:00:00Z","time_ms":1767225600123,"pid":42,"uid":1000,"unit":null,"connection":7,"method":"token.get","account":"bot","generation":3,"decision":"handed_out","count":1,"reason":null,"chain":"433b1ff26808a531b32b45485e61d47ea98682fc54db713e60487a6f74221a59"}"#,
+                #"{"seq":3,"time":"2026-01-01T00:00:00Z","time_ms":1767225600123,"pid":42,"uid":1000,"unit":null,"connection":7,"method":"a\u0022\u000a\u00e9\u005c","account":null,"generation":null,"decision":"denied_summary","count":9,"reason":"no_rule","chain":"9d57f978688a43db1f8be35ad720ba7edfeb55f1f1882ad7da2eb1353179ea66"}"#,
             ])
     }
 
@@ -37,10 +37,11 @@ import Testing
         if status.st_blocks * 512 < 1 << 20 { print("SKIPPED: this file system reserves no space") }
     }
 
-    @Test func `a directory that others may write to is refused`() throws {
+    @Test(arguments: [0o720, 0o702, 0o750, 0o710, 0o705, 0o701] as [mode_t])
+    func `a directory that is not closed to others is refused`(_ mode: mode_t) throws {
         let scratch = Scratch()
         mkdir(scratch.path, 0o700)
-        chmod(scratch.path, 0o720)
+        chmod(scratch.path, mode)
         #expect(throws: AuditFailure.directoryUnsafe) { try scratch.writer() }
     }
 

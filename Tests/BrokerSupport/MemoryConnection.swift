@@ -5,6 +5,7 @@ package final class MemoryConnection: Connection {
     package let id: UInt64
     package let peer: Peer
     package let isAdminSocket: Bool
+    package var unit = PeerUnit.unknown
     package var state: AnyObject?
     package private(set) var isClosed = false
     package private(set) var sends = 0

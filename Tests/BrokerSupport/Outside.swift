@@ -58,6 +58,8 @@ package final class FakeFiles: FilePort {
     package weak var observer: (any FileObserver)?
     package var contents: [SecretReference: SecretBytes] = [:]
     package var failure: FileFailure?
+    /// A disk that does not answer.
+    package var isHung = false
     package private(set) var reads = 0
     private var waiting: [(id: UInt64, references: [SecretReference])] = []
 
@@ -70,7 +72,7 @@ package final class FakeFiles: FilePort {
 
     /// Answers the oldest read; false when there is none.
     package func completeOne() -> Bool {
-        guard !waiting.isEmpty else { return false }
+        guard !isHung, !waiting.isEmpty else { return false }
         let (id, references) = waiting.removeFirst()
         observer?.filesDidEnd(id, outcome(references))
         return true

@@ -155,10 +155,10 @@ package final class FakeControl: DaemonControl {
     package private(set) var level: LogLevel?
     package var names: any NameResolver = NumberNames()
     package var facts = DaemonFacts(
-        version: "1.2.3", startedAt: WallTime(seconds: 1_767_225_000), worker: "idle", isAuditWritable: true,
-        isMemoryLocked: true, remarks: ["a remark"])
+        version: "1.2.3", startedAt: WallTime(seconds: 1_767_225_000), worker: "idle", workerKind: "child",
+        isAuditWritable: true, isMemoryLocked: true, remarks: ["a remark"])
     package var storeFacts = StoreFacts(
-        path: "/state/store.db", format: 1, epoch: 7, rows: 3, isMemoryLocked: true)
+        path: "/state/store.db", format: 1, epoch: 7, rows: 3, isMemoryLocked: true, hasBallast: true)
 
     package init() {}
 
@@ -180,6 +180,12 @@ package final class FakeControl: DaemonControl {
                 }
             })
         return true
+    }
+    /// What the store would become of a key: told what was handed over, says how that went.
+    package var unsealing: ((SecretBytes) -> Void)?
+    package func unseal(with key: SecretBytes, _ completion: @escaping () -> Void) {
+        unsealing?(key)
+        completion()
     }
     package func setLogLevel(_ level: LogLevel) { self.level = level }
     package func fingerprint(of secret: SecretBytes) -> String { "print-\(secret.count)" }

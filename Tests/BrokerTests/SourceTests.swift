@@ -57,13 +57,13 @@ import Testing
     }
 
     @Test(arguments: [
-        (FileFailure.missing(index: 0), ": a file that the configuration names is missing"),
+        (FileFailure.missing(index: 0), ": /token is missing"),
         (
             .unsafe(index: 0),
-            ": a file that the configuration names is open to others, a link, or somebody else's; chmod 600 closes it"
+            ": /token is open to others, a link, or somebody else's; chmod 600 closes it"
         ),
-        (.tooLarge(index: 0), ": a file that the configuration names is too large"),
-        (.unreadable(index: 0, code: 5), ": a file that the configuration names cannot be read"),
+        (.tooLarge(index: 0), ": /token is too large"),
+        (.unreadable(index: 0, code: 5), ": /token cannot be read"),
     ])
     func `a file that is of no use is named as the reason`(failure: FileFailure, words: String) throws {
         let text = try answer(.file(FileSource(file: file, format: .token))) { $0.files.failure = failure }

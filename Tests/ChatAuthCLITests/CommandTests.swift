@@ -47,7 +47,7 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
     func `send exactly one request`(_ arguments: [String], _ method: String, _ params: String) {
         withProgram { program in
             let outcome = program.run(
-                arguments, [.result(##"{"headers":[],"accounts":[],"openmetrics":"# EOF\n"}"##)])
+                arguments, [.result(##"{"headers":[],"accounts":[],"ok":true,"openmetrics":"# EOF\n"}"##)])
             #expect(outcome.requests == [request(method, params)])
             #expect(outcome.status == 0)
             #expect(outcome.errors == "")
@@ -93,7 +93,7 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
                     state: fresh
                     expires_at: 2030-03-17T17:46:40Z
                     refresh_at: -
-                    expiries.exp: 1900000000
+                    expiries.exp: 2030-03-17T17:46:40Z
                     expiries.hint: -
                     rules: -
                     odd: a, b\\u{1b}

@@ -45,13 +45,31 @@ import Testing
         #expect(settings == DaemonSettings(limits: .system))
     }
 
-    @Test(arguments: [("support-bot", ["support-bot"]), ("local-file", ["metrics", "mailer", "kiosk"])])
+    @Test(arguments: [
+        ("support-bot", ["support-bot"]), ("local-file", ["metrics", "mailer", "kiosk"]),
+        ("oauth", ["calendar", "reports"]), ("jwt", ["kindly-bot", "chatbase-bot"]),
+    ])
     func `the examples of accounts are without fault`(_ name: String, _ accounts: [String]) throws {
         let file = Configuration.File(
             path: name, bytes: Array(try text("etc/accounts.d/\(name).toml.example").utf8), role: .accounts)
         let configuration = try Configuration.read([file], defaults: .system, names: AllNames())
         #expect(configuration.accounts.map(\.name.text) == accounts)
         #expect(configuration.accounts.allSatisfy { $0.source != nil && !$0.access.use.isEmpty })
+    }
+
+    @Test(arguments: ["support-bot", "local-file", "oauth", "jwt"])
+    func `the manual has every key of the examples of accounts`(_ name: String) throws {
+        let manual = try text("man/chatauthd.toml.5")
+        for line in try text("etc/accounts.d/\(name).toml.example").split(separator: "\n") {
+            guard let key = line.split(separator: " ").first, !"#[".contains(line.first ?? "#") else {
+                continue
+            }
+            #expect(
+                manual.split(separator: "\n").contains {
+                    ($0.hasPrefix(".It Cm ") || $0.hasPrefix(".Cm "))
+                        && $0.split(whereSeparator: { " ,".contains($0) }).contains(key)
+                }, "\(key)")
+        }
     }
 
     @Test func `the manual has every key of the example`() throws {

@@ -21,17 +21,19 @@ private let http = "kind = \"http\"\nurl = \"https://b.example\"\n"
 private let defects: [SourceDefect] = [
     .init("", "source.kind", .missing),
     .init("kind = 1", "source.kind", .wrongType(expected: .string, found: .integer)),
-    .init("kind = \"htp\"", "source.kind", .notOneOf(["static", "file", "http"])),
+    .init("kind = \"htp\"", "source.kind", .nearly("http", of: ["static", "file", "http", "oauth", "jwt"])),
+    .init("kind = \"saml\"", "source.kind", .notOneOf(["static", "file", "http", "oauth", "jwt"])),
     .init("kind = \"exec\"\nprogram = \"/bin/x\"", "source.kind", .notAvailable),
-    .init("kind = \"oauth\"", "source.kind", .notAvailable),
-    .init("kind = \"jwt\"", "source.kind", .notAvailable),
     .init("kind = \"rpc\"", "source.kind", .notAvailable),
     .init("kind = \"static\"", "source", .withoutToken),
     .init("kind = \"static\"\nid_token = \"eyJ\"", "source.id_token", .literalSecret),
     .init(
         "kind = \"static\"\nid_token = 3", "source.id_token",
         .wrongType(expected: .reference, found: .integer)),
-    .init("kind = \"static\"\nid_token = { secret = \"n\" }", "source.id_token.secret", .notAvailable),
+    .init("kind = \"static\"\nid_token = { secret = \"-n\" }", "source.id_token.secret", .entryName),
+    .init(
+        "kind = \"static\"\nid_token = { secret = \"n\", file = \"/a\" }", "source.id_token", .notOneReference
+    ),
     .init("kind = \"static\"\nid_token = {}", "source.id_token", .notOneReference),
     .init(
         "kind = \"static\"\nid_token = { file = \"/a\", credential = \"b\" }", "source.id_token",
@@ -108,11 +110,27 @@ private func dots(_ count: Int) -> String { String(repeating: "a.", count: count
 
 private let notTOML: [(String, ConfigurationProblem.Syntax)] = [
     ("[account", .unexpectedEnd),
-    ("[<]", .syntax),
-    ("[[!", .syntax),
+    ("[<]", .malformed(.keyExpected)),
+    ("[[!", .malformed(.keyExpected)),
+    ("= 1", .malformed(.keyExpected)),
+    ("x y = 1", .malformed(.equalsExpected)),
+    ("x: 1", .malformed(.equalsExpected)),
+    ("x = bare", .malformed(.valueExpected)),
+    ("x = True", .malformed(.valueExpected)),
     ("x = ", .unexpectedEnd),
-    ("x = \"a\nb\"", .syntax),
-    ("x = 1 2", .syntax),
+    ("x = \"a\nb\"", .malformed(.controlCharacter)),
+    ("x = 1 2", .malformed(.lineEndExpected)),
+    ("[a]x = 1", .malformed(.lineEndExpected)),
+    ("[a b]", .malformed(.headerEndExpected)),
+    ("x = [1 2]", .malformed(.arrayContinuation)),
+    ("x = { a = 1 b = 2 }", .malformed(.tableContinuation)),
+    ("x = { a = 1, }", .malformed(.tableContinuation)),
+    ("x = {\n a = 1 }", .malformed(.tableContinuation)),
+    ("x = \"\\q\"", .malformed(.escape)),
+    ("x = 012", .malformed(.number)),
+    ("x = 127.0.0.1", .malformed(.number)),
+    ("x = 99999999999999999999", .malformed(.number)),
+    ("x = 2020-13-01T00:00:00Z", .malformed(.time)),
     ("x = 1\nx = 2", .duplicateKey),
     (manyBrackets, .tooDeep),
     (dots(600), .tooDeep),
@@ -146,7 +164,7 @@ private let notTOML: [(String, ConfigurationProblem.Syntax)] = [
             "use = [{ user = true }]", "allow.use[0].user",
             .wrongType(expected: .nameOrNumber, found: .boolean)
         ),
-        ("use = [{ user = \"chat\", unit = \"k.service\" }]", "allow.use[0].unit", .notAvailable),
+        ("use = [{ user = \"chat\", unit = \"k*.service\" }]", "allow.use[0].unit", .unitName),
         ("use = [{ user = \"chat\", uid = 3 }]", "allow.use[0].uid", .unknownKey(nearest: nil)),
         ("use = [{ usr = \"chat\", user = \"chat\" }]", "allow.use[0].usr", .unknownKey(nearest: "user")),
         ("uze = []", "allow.uze", .unknownKey(nearest: "use")),
@@ -166,8 +184,8 @@ private let notTOML: [(String, ConfigurationProblem.Syntax)] = [
         ("provider = \"kindly\"\nbot_key = \"x\"", DefinitionProblem.notAvailable),
         ("provider = \"chatbase\"", .notAvailable),
         ("provider = \"socialplus\"", .notAvailable),
-        ("provider = \"oauth\"", .notAvailable),
-        ("provider = \"other\"", .notOneOf(["generic"])),
+        ("provider = \"other\"", .notOneOf(["generic", "oauth"])),
+        ("provider = \"oaut\"", .nearly("oauth", of: ["generic", "oauth"])),
     ])
     func `a provider that is not there is refused`(_ text: String, _ problem: DefinitionProblem) {
         do throws(ConfigurationFailure) {

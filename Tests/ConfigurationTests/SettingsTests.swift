@@ -89,7 +89,7 @@ import Testing
         ("[audit]\nsegments = 1", "chatauthd.toml:2:12: audit.segments: must be between 2 and 10000"),
         ("[fetch]\nworker = \"x\"", "chatauthd.toml:2:10: fetch.worker: must be an absolute path"),
         ("[deamon]", "chatauthd.toml:1:2: deamon: unknown key; did you mean \"daemon\"?"),
-        ("x = 99999999999999999999", "chatauthd.toml:1:25: not TOML"),
+        ("x = 99999999999999999999", "chatauthd.toml:1:25: not TOML: not a number; a text stands in quotes"),
     ])
     func `a fault is one line with its place`(_ text: String, _ line: String) {
         #expect(lines(main(text)) == [line])

@@ -38,8 +38,13 @@ private let nasty = letters + "\"\\/ \t\n\u{7F}\u{1F600}é"
 
 extension Seeded {
     fileprivate mutating func reference() -> SecretReference {
-        Bool.random(using: &self)
-            ? .file(path: "/" + text(letters + "\"\\ é/", 0...30)) : .credential(name: text(letters, 1...20))
+        switch Int.random(in: 0..<3, using: &self) {
+        case 0: return .file(path: "/" + text(letters + "\"\\ é/", 0...30))
+        case 1: return .credential(name: text(letters, 1...20))
+        default:
+            guard let name = SecretName(text(letters, 1...20)) else { return .file(path: "/never") }
+            return .secret(name)
+        }
     }
 
     fileprivate mutating func fields() -> FieldMap {
@@ -53,7 +58,9 @@ extension Seeded {
     }
 
     fileprivate mutating func source() throws -> SourceDefinition {
-        switch Int.random(in: 0..<3, using: &self) {
+        switch Int.random(in: 0..<5, using: &self) {
+        case 3: return .oauth(try oauth())
+        case 4: return .jwt(jwt())
         case 0:
             return .static(
                 StaticSource(
@@ -63,7 +70,11 @@ extension Seeded {
         case 1:
             let fields = maybe { $0.fields() }
             return .file(
-                FileSource(file: reference(), format: fields.map { .json($0) } ?? .token))
+                FileSource(
+                    file: Bool.random(using: &self)
+                        ? .file(path: "/" + text(letters + "\"\\ é/", 0...30))
+                        : .credential(name: text(letters, 1...20)),
+                    format: fields.map { .json($0) } ?? .token))
         default:
             let method: HTTPSource.Method = Bool.random(using: &self) ? .get : .post
             var headers: [HTTPSource.Header] = []
@@ -84,6 +95,83 @@ extension Seeded {
                     caFile: maybe { "/" + $0.text(letters, 1...9) },
                     proxy: maybe { "http://proxy.example:\(Int.random(in: 1...65535, using: &$0))" },
                     timeout: Milliseconds(.random(in: 1000...60_000, using: &self))))
+        }
+    }
+
+    fileprivate mutating func url() throws -> HTTPURL {
+        try HTTPURL("https://" + text("abc", 1...8) + ".example/" + text(letters, 0...9))
+    }
+
+    fileprivate mutating func oauth() throws -> OAuthSource {
+        let grant = try #require(GrantName(text(letters, 1...20)))
+        let spends = Bool.random(using: &self)
+        let authentication: OAuthSource.ClientAuthentication
+        switch Int.random(in: spends ? 0..<4 : 1..<4, using: &self) {
+        case 0: authentication = .none
+        case 1: authentication = .basic((0..<Int.random(in: 1...8, using: &self)).map { _ in reference() })
+        case 2: authentication = .form((0..<Int.random(in: 1...8, using: &self)).map { _ in reference() })
+        default:
+            authentication = .privateKeyJWT(
+                key: reference(),
+                algorithm: SignatureAlgorithm.allCases.randomElement(using: &self) ?? .rs256,
+                keyID: maybe { $0.text(letters + "\" \\", 1...20) })
+        }
+        let issuer = try maybe { try $0.url().text + "/" }
+        return OAuthSource(
+            endpoints: .init(
+                issuer: issuer, token: issuer == nil ? try url() : try maybe { try $0.url() },
+                introspection: try maybe { try $0.url() }, revocation: try maybe { try $0.url() },
+                keys: try maybe { try $0.url() }),
+            flow: spends ? .refreshToken(grant: grant) : .clientCredentials,
+            clientID: text(letters + "\"\\ :&", 1...30), authentication: authentication,
+            scope: Set(
+                (0..<Int.random(in: 0...5, using: &self)).map { _ in text(letters + "!#/:[]~", 1...9) }
+            )
+            .sorted(),
+            audience: maybe { $0.text(letters + "\"\\/", 1...30) },
+            resource: maybe { $0.text(letters, 1...30) },
+            introspection: OAuthSource.Introspection.allCases.filter { $0 != .always || issuer != nil }
+                .randomElement(using: &self) ?? .never,
+            caFile: maybe { "/" + $0.text(letters, 1...9) },
+            proxy: maybe { "http://proxy.example:\(Int.random(in: 1...65535, using: &$0))" },
+            timeout: Milliseconds(.random(in: 1000...60_000, using: &self)))
+    }
+
+    fileprivate mutating func jwt() -> JWTSource {
+        var claims: [JWTSource.Claim] = []
+        if let issuer = maybe({ $0.text(letters + "\"\\é", 1...20) }) {
+            claims.append(.init(name: "iss", value: .text(issuer)))
+        }
+        if let subject = maybe({ $0.text(letters, 1...20) + "{account}" }) {
+            claims.append(.init(name: "sub", value: .text(subject)))
+        }
+        if Bool.random(using: &self) {
+            let audience = (0..<Int.random(in: 1...3, using: &self)).map { _ in
+                JWTSource.Claim.Value.text(text(letters, 1...9))
+            }
+            claims.append(.init(name: "aud", value: audience.count == 1 ? audience[0] : .list(audience)))
+        }
+        claims += members(depth: 1)
+        return JWTSource(
+            key: reference(), algorithm: SignatureAlgorithm.allCases.randomElement(using: &self) ?? .hs256,
+            keyID: maybe { $0.text(letters, 1...9) },
+            lifetime: Milliseconds(.random(in: 1000...86_400_000, using: &self)),
+            claims: claims)
+    }
+
+    private mutating func members(depth: Int) -> [JWTSource.Claim] {
+        (0..<Int.random(in: 0...3, using: &self)).map { number in
+            JWTSource.Claim(name: "\(number)" + text(letters + "\"\\.é", 1...9), value: value(depth: depth))
+        }
+    }
+
+    private mutating func value(depth: Int) -> JWTSource.Claim.Value {
+        switch Int.random(in: depth < 4 ? 0..<5 : 0..<3, using: &self) {
+        case 0: .text(text(letters + "\"\\{}é", 1...20))
+        case 1: .integer(.random(in: .min ... .max, using: &self))
+        case 2: .boolean(Bool.random(using: &self))
+        case 3: .list((0..<Int.random(in: 0...3, using: &self)).map { _ in value(depth: depth + 1) })
+        default: .object(members(depth: depth + 1))
         }
     }
 
@@ -148,7 +236,8 @@ private func faults(_ text: String) throws -> [String] {
         for round in 0..<500 {
             let name = try #require(AccountName("a" + random.text(letters, 0...20)))
             let account = AccountDefinition(
-                name: name, source: try random.maybe { try $0.source() },
+                name: name, provider: Bool.random(using: &random) ? .generic : .oauth,
+                source: try random.maybe { try $0.source() },
                 access: AccessRules(use: random.rules(), operate: random.rules()),
                 startsByItself: Bool.random(using: &random), origin: .rpc)
             let texts = written(account)
@@ -179,6 +268,23 @@ private func faults(_ text: String) throws -> [String] {
             texts.policy.withSpan { String(decoding: Array(copying: $0), as: UTF8.self) }
                 == #"{"use":[{"user":"chat","uid":1000},{"group":"agents","gid":2000}],"operate":[{"uid":0}]}"#
         )
+    }
+
+    @Test func `an account that is added may refer to secrets by name`() throws {
+        let account = try added(
+            #"""
+            {"account":"bot","provider":"oauth","source":{"kind":"oauth","issuer":"https://a.example",
+             "client_id":"c","client_secret":{"secret":"client"},"scope":"b a b"}}
+            """#)
+        let grant = try #require(GrantName("bot"))
+        let client = try #require(SecretName("client"))
+        #expect(account.provider == .oauth)
+        #expect(
+            account.source
+                == .oauth(
+                    OAuthSource(
+                        endpoints: .init(issuer: "https://a.example"), flow: .refreshToken(grant: grant),
+                        clientID: "c", authentication: .basic([.secret(client)]), scope: ["a", "b"])))
     }
 
     @Test func `a name is enough`() throws {
@@ -220,7 +326,19 @@ private func faults(_ text: String) throws -> [String] {
         ),
         (
             #"{"account":"x","source":{"kind":"http","url":"https://b.example","headers":{"Authorization":"x"}}}"#,
-            #"source.headers.Authorization: a secret must not stand here; refer to it with { file = "/path" } or { credential = "name" }"#
+            #"source.headers.Authorization: a secret must not stand here; refer to it with { secret = "name" }, { file = "/path" } or { credential = "name" }"#
+        ),
+        (
+            #"{"account":"x","source":{"kind":"oauth","issuer":"https://a.example","client_id":"c","client_secret":{"file":"/a"}}}"#,
+            "source.client_secret: not allowed for an account that is added over RPC; write it into a file"
+        ),
+        (
+            #"{"account":"x","source":{"kind":"jwt","algorithm":"HS256","key":{"credential":"a"}}}"#,
+            "source.key: not allowed for an account that is added over RPC; write it into a file"
+        ),
+        (
+            #"{"account":"x","source":{"kind":"oauth","issuer":"https://a.example","client_id":"c","client_secrets":["s"]}}"#,
+            #"source.client_secrets[0]: a secret must not stand here; refer to it with { secret = "name" }, { file = "/path" } or { credential = "name" }"#
         ),
         (#"{"account":"x","allow":{"use":[{"user":"nobody"}]}}"#, "allow.use[0].user: no such user"),
         (

@@ -35,9 +35,13 @@ import Testing
                 for list in Self.lists {
                     let policy = Policy(instance: .user(uid: 1000))
                     let rules = AccessRules(use: list, operate: list)
-                    let role = policy.role(of: peer, isAdminSocket: isAdminSocket, rules: rules)
+                    let role = policy.verdict(
+                        on: peer, isAdminSocket: isAdminSocket, rules: rules, unit: { .unknown }
+                    ).role
                     #expect(role == (peer.uid == 1000 ? .admin : nil))
-                    #expect(policy.isAdmin(peer, isAdminSocket: isAdminSocket) == (peer.uid == 1000))
+                    #expect(
+                        policy.isAdmin(peer, isAdminSocket: isAdminSocket, unit: { .unknown })
+                            == (peer.uid == 1000))
                 }
             }
         }
@@ -50,7 +54,7 @@ import Testing
                 for admins in [[], [Self.rules[0]], [Self.rules[2]]] {
                     let policy = Policy(instance: .system(admins: admins))
                     let isAdmin = isAdminSocket && (peer.uid == 0 || isNamed(peer, admins))
-                    #expect(policy.isAdmin(peer, isAdminSocket: isAdminSocket) == isAdmin)
+                    #expect(policy.isAdmin(peer, isAdminSocket: isAdminSocket, unit: { .unknown }) == isAdmin)
                     for use in Self.lists {
                         for operate in Self.lists {
                             let rules = AccessRules(use: use, operate: operate)
@@ -58,7 +62,9 @@ import Testing
                                 isAdmin
                                 ? .admin
                                 : isNamed(peer, operate) ? .operate : isNamed(peer, use) ? .use : nil
-                            let role = policy.role(of: peer, isAdminSocket: isAdminSocket, rules: rules)
+                            let role = policy.verdict(
+                                on: peer, isAdminSocket: isAdminSocket, rules: rules, unit: { .unknown }
+                            ).role
                             if role != expected {
                                 Issue.record("\(peer) \(isAdminSocket) has \(String(describing: role))")
                             }
@@ -74,8 +80,10 @@ import Testing
     @Test func `root has no role on the ordinary socket without a rule`() {
         let root = Peer(pid: 1, uid: 0, gid: 0, groups: [0])
         let policy = Policy(instance: .system(admins: []))
-        #expect(policy.role(of: root, isAdminSocket: false, rules: .nobody) == nil)
-        #expect(policy.role(of: root, isAdminSocket: true, rules: .nobody) == .admin)
+        #expect(
+            policy.verdict(on: root, isAdminSocket: false, rules: .nobody, unit: { .unknown }).role == nil)
+        #expect(
+            policy.verdict(on: root, isAdminSocket: true, rules: .nobody, unit: { .unknown }).role == .admin)
     }
 
     @Test func `a rule names a user or a group, by number`() {

@@ -34,6 +34,18 @@ def start_failure(broker):
         return str(failure)
 
 
+@test("a user namespace that hides who connects is no place to serve from", root=True)
+def user_namespace():
+    for instance, prefix, words in [
+            ((), ["unshare", "--user"], "this user has no number"),
+            (("--system",), ["unshare", "--user"], "hides who connects"),
+            (("--system",), ["unshare", "--user", "--map-root-user"], "hides who connects")]:
+        failure = start_failure(Broker(prefix=prefix, arguments=instance))
+        check(words in failure, f"{prefix} {instance}: {failure}")
+    with Broker(prefix=["unshare", "--user", "--map-root-user"]) as broker:
+        equal(broker.call("rpc.hello")["peer"]["uid"], 0, "a user's own, who has a number, is served")
+
+
 @contextlib.contextmanager
 def sealed(wanted_kind, words, spoil, mend):
     """A broker whose key was spoiled between two starts; leaves the block with the key mended."""

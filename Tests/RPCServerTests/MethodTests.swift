@@ -4,6 +4,7 @@ import ChatAuthAPI
 import CredentialCore
 import Log
 import RPCServer
+import Secrets
 import Testing
 
 @Suite struct `Credential methods` {
@@ -359,7 +360,7 @@ import Testing
                 == #"{"jsonrpc":"2.0","id":1,"result":{"version":"1.2.3","instance":"user","state":"running","#
                 + #""accounts":{"total":1,"fresh":1,"due":0,"refreshing":0,"stale":0,"expired":0,"#
                 + #""sign_in_needed":0,"parked":0,"stopped":0,"sealed":0},"store":{"state":"open"},"#
-                + #""started_at":1767225000,"started_at_text":"2025-12-31T23:50:00Z","worker":{"state":"idle"},"#
+                + #""started_at":1767225000,"started_at_text":"2025-12-31T23:50:00Z","worker":{"state":"idle","kind":"child"},"#
                 + #""audit":{"state":"writable"},"memory_locked":true,"connections":1,"remarks":["a remark"]}}"#
         )
         stage.broker.shutDown()
@@ -371,7 +372,46 @@ import Testing
         #expect(
             stage.call(client, "store.status")
                 == #"{"jsonrpc":"2.0","id":1,"result":{"state":"open","path":"/state/store.db","format":1,"#
-                + #""epoch":7,"rows":3,"keys_locked":true,"pending_changes":0}}"#)
+                + #""epoch":7,"rows":3,"keys_locked":true,"ballast":"present","pending_changes":0}}"#)
+        for (ballast, word) in [(false, "missing"), (nil, "not_needed")] as [(Bool?, String)] {
+            stage.control.storeFacts.hasBallast = ballast
+            #expect(stage.call(client, "store.status").contains(#""ballast":"\#(word)","#))
+        }
+    }
+
+    @Test func `a master key is handed to the store, and the answer says what came of it`() throws {
+        let stage = try Stage(isOpen: false, accounts: [Definitions.plain("bot")])
+        let client = try #require(stage.connect())
+        var keys: [[UInt8]] = []
+        stage.control.unsealing = { key in
+            keys.append(key.withSpan { bytes in bytes.indices.map { bytes[$0] } })
+            stage.broker.storeDidStaySealed(.keyWrong)
+        }
+        let digits = String(repeating: "0f", count: 31) + "Ab"
+        let refused = stage.call(client, "store.unseal", #"{"key":"\#(digits)"}"#)
+        #expect(refused.contains(#""code":404"#) && refused.contains(#""kind":"key_wrong""#))
+        #expect(keys == [[UInt8](repeating: 0x0F, count: 31) + [0xAB]])
+        #expect(stage.call(client, "daemon.status").contains(#""state":"sealed","kind":"key_wrong""#))
+
+        stage.control.unsealing = { _ in
+            stage.broker.storeDidOpen(
+                StoreContents(credentials: [], accounts: [], lastWrittenAt: nil, epoch: 1))
+        }
+        let opened = #"{"jsonrpc":"2.0","id":1,"result":{"state":"open"}}"#
+        #expect(stage.call(client, "store.unseal", #"{"key":"\#(digits)"}"#) == opened)
+        // What is open is not asked again.
+        stage.control.unsealing = { _ in Issue.record("the key of an open store is nobody's business") }
+        #expect(stage.call(client, "store.unseal", #"{"key":"\#(digits)"}"#) == opened)
+    }
+
+    @Test(arguments: ["", "00", String(repeating: "g0", count: 32), String(repeating: "00", count: 33)])
+    func `what is no key never reaches the store`(text: String) throws {
+        let stage = try Stage(isOpen: false)
+        let client = try #require(stage.connect())
+        stage.control.unsealing = { _ in Issue.record("it was handed on") }
+        #expect(
+            stage.call(client, "store.unseal", #"{"key":"\#(text)"}"#)
+                == Expected.invalidParams("key must be 64 hexadecimal digits"))
     }
 
     @Test func `a refused reload says why and changes nothing`() throws {

@@ -78,6 +78,69 @@ import SQLiteStore
         #expect(try bench.openContents().credentials.count == 1)
     }
 
+    /// The store that a program of version 1 wrote, laid out anew.
+    private func firstVersion() throws -> StoreBench {
+        let bench = try StoreBench()
+        let fixture = Files.packageRoot + "/Tests/Fixtures/store-v1/"
+        for directory in [bench.root + "/config", bench.paths.stateDirectory, bench.paths.epochDirectory] {
+            mkdir(directory, 0o700)
+        }
+        for (name, path) in [
+            ("store.db", bench.paths.database), ("master.key", bench.keyPath), ("epoch", bench.epochPath),
+        ] { StoreBench.write(StoreBench.read(fixture + name), to: path) }
+        return bench
+    }
+
+    @Test func `a store that a program of version 1 wrote keeps every credential`() throws {
+        let bench = try firstVersion()
+        let old = StoreFormat(versions: [StoreFormat.current.versions[0]])
+        let original = StoreBench.read(bench.paths.database)
+        let before = try bench.openContents(format: old)
+        bench.close()
+        #expect(before.credentials.count == 8)
+        #expect(StoreBench.read(bench.paths.database) == original)
+        let after = try bench.openContents()
+        #expect(summary(after) == summary(before))
+        #expect(after.epoch == before.epoch + 1)
+        #expect(bench.store?.status.formatVersion == 2)
+        for stored in after.credentials {
+            let token = text(stored.held?.credential.accessToken) ?? ""
+            #expect(token.hasPrefix("token-") && token.hasSuffix("-" + String(repeating: "x", count: 600)))
+        }
+        bench.close()
+        let migrated = bench.fingerprint
+        #expect(try bench.sealedReason(format: old) == .tooNew(version: 2))
+        #expect(bench.fingerprint == migrated)
+
+        // Back to the old program: its backup, and the epoch file as it was.
+        let restored = try firstVersion()
+        StoreBench.write(
+            StoreBench.read(bench.paths.stateDirectory + "/backups/store.v1.db"), to: restored.paths.database)
+        #expect(summary(try restored.openContents(format: old)) == summary(before))
+    }
+
+    @Test func `a migration without room for its backup changes nothing and is made later`() throws {
+        let bench = try firstVersion()
+        let files = ["store.db"].map { StoreBench.read(bench.paths.stateDirectory + "/" + $0) }
+        let mount = "mount -t tmpfs -o size=128k,mode=700 tmpfs \(bench.paths.stateDirectory) 2>/dev/null"
+        guard geteuid() == 0, system(mount) == 0 else {
+            print("SKIPPED: only root can mount a small disk")
+            return
+        }
+        defer {
+            bench.close()
+            _ = system("umount \(bench.paths.stateDirectory)")
+        }
+        StoreBench.write(files[0], to: bench.paths.database)
+        let filler = bench.paths.stateDirectory + "/filler"
+        StoreBench.write([UInt8](repeating: 1, count: 128 << 10), to: filler)
+        #expect(try bench.sealedReason() == .full)
+        #expect(StoreBench.read(bench.paths.database) == files[0])
+        unlink(filler)
+        #expect(try bench.openContents().credentials.count == 8)
+        #expect(bench.store?.status.formatVersion == 2)
+    }
+
     @Test func `a new store has the newest version at once`() throws {
         let bench = try StoreBench()
         try bench.openContents(format: Self.next())

@@ -67,8 +67,11 @@ final class StoreBench {
     func open(_ source: MasterKeySource? = nil, format: StoreFormat = .current) throws -> StoreOpening {
         store?.close()
         store = nil
-        let (store, opening) = try SQLiteStore.open(
-            paths: paths, loop: loop, keySource: source ?? keySource, clock: clock, format: format)
+        let (store, opening) = try Self.whenFree {
+            () throws(StoreFailure) -> (store: SQLiteStore, opening: StoreOpening) in
+            try SQLiteStore.open(
+                paths: paths, loop: loop, keySource: source ?? keySource, clock: clock, format: format)
+        }
         store.observer = listener
         self.store = store
         return opening
@@ -76,8 +79,25 @@ final class StoreBench {
 
     /// The store without its thread.
     func engine() throws -> StoreEngine {
-        try StoreEngine(
-            paths: paths, source: keySource, format: .current, random: SQLiteStore.systemRandom)
+        try Self.whenFree { () throws(StoreFailure) -> StoreEngine in
+            try StoreEngine(
+                paths: paths, source: keySource, format: .current, random: SQLiteStore.systemRandom)
+        }
+    }
+
+    /// Tries again while the lock is held.
+    ///
+    /// A program that another test starts has this process' locks for a moment, until it becomes what it is to be.
+    private static func whenFree<Value>(_ open: () throws(StoreFailure) -> Value) throws -> Value {
+        let end = cl_boot_milliseconds() + 2000
+        while true {
+            do throws(StoreFailure) {
+                return try open()
+            } catch {
+                guard error == .inUse, cl_boot_milliseconds() < end else { throw error }
+                sched_yield()
+            }
+        }
     }
 
     /// Opens and expects it to be open.

@@ -197,9 +197,7 @@ import SQLiteStore
             var bytes = good
             bytes[bit / 8] ^= 1 << UInt8(bit % 8)
             StoreBench.write(bytes, to: bench.paths.database)
-            let engine = try StoreEngine(
-                paths: bench.paths, source: bench.keySource, format: .current,
-                random: SQLiteStore.systemRandom)
+            let engine = try bench.engine()
             switch engine.open(now: bench.clock.now.wall) {
             case .open(let contents):
                 harmless += 1

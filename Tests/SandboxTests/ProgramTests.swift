@@ -1,3 +1,4 @@
+import ChatAuthAPI
 import Glibc
 import Testing
 
@@ -46,6 +47,12 @@ import Testing
         let result = try run(RunningSandbox.path, arguments)
         #expect(result.status == 2)
         #expect(result.output == "")
+    }
+
+    @Test func `the version is on standard output`() throws {
+        let result = try run(RunningSandbox.path, ["--version"])
+        #expect(result.status == 0)
+        #expect(result.output == "chatauth-sandbox \(Version.text)\n")
     }
 
     @Test func `help is on standard output`() throws {

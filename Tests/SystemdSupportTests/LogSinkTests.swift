@@ -76,15 +76,3 @@ private func refreshed() throws -> LogRecord {
         #expect(!JournalSink.isJournal(-1, journalStream: here))
     }
 }
-
-@Suite struct `Credentials directory` {
-    @Test func `a name leads into the directory and nowhere else`() throws {
-        let directory = try #require(
-            CredentialsDirectory(environmentValue: "/run/credentials/chatauthd.service"))
-        #expect(directory.path(of: "key") == "/run/credentials/chatauthd.service/key")
-        for name in ["", ".", "..", ".x", "a/b", "a\n", "a b"] { #expect(directory.path(of: name) == nil) }
-        for value in [nil, "", "relative", "/a\n"] {
-            #expect(CredentialsDirectory(environmentValue: value) == nil)
-        }
-    }
-}

@@ -60,8 +60,6 @@ final class Listener {
         #expect(listener.receive() == "EXTEND_TIMEOUT_USEC=20000000")
         #expect(manager.watchdog())
         #expect(listener.receive() == "WATCHDOG=1")
-        #expect(manager.watchdogTrigger())
-        #expect(listener.receive() == "WATCHDOG=trigger")
         #expect(listener.receive() == nil)
     }
 

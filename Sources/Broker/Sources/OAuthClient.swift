@@ -33,6 +33,9 @@ final class OAuthExchange {
         self.draw = draw
     }
 
+    /// Why nothing would be sent to `url` now; nil: it would be.
+    func refusal(at url: HTTPURL) -> RefreshFailure? { requester.refusal(of: url.origin) }
+
     /// Sends what `make` gives, with each client secret in turn while the server answers `invalid_client`.
     func send(
         _ client: OAuthClient, to url: HTTPURL,

@@ -18,11 +18,11 @@ final class OAuthRunner {
         let completion: Completion
     }
 
-    private let directory: ServerDirectory
-    private let exchange: OAuthExchange
-    private let signer: Signer
-    private let clock: any Clock
-    private let log: Logger
+    let directory: ServerDirectory
+    let exchange: OAuthExchange
+    let signer: Signer
+    let clock: any Clock
+    let log: Logger
     private var runs: [UInt64: Run] = [:]
     // Answers whose grant is on its way to the disk.
     private var answers: [GrantName: (answer: TokenAnswer, client: OAuthClient)] = [:]
@@ -52,6 +52,11 @@ final class OAuthRunner {
             switch outcome {
             case .failure(let failure): finish(id, .failure(failure))
             case .success(let endpoints):
+                // Before an intent is on disk that would have to be taken back.
+                if let refusal = exchange.refusal(at: endpoints.token) {
+                    finish(id, .failure(refusal))
+                    return
+                }
                 let partition: String =
                     switch source.flow {
                     case .refreshToken(let grant): "grant " + grant.text
@@ -213,88 +218,6 @@ final class OAuthRunner {
                 outcome.map {
                     OAuthClient(source: source, endpoints: $0, secrets: secrets, partition: partition)
                 })
-        }
-    }
-
-    // MARK: Answers
-
-    // The grant is safe by now: whatever fails from here on costs an access token and nothing else.
-    private func complete(_ answer: TokenAnswer, _ client: OAuthClient, _ completion: @escaping Completion) {
-        verify(answer, client) { [self] failure in
-            if let failure { return completion(.failure(failure)) }
-            introspect(answer, client, completion)
-        }
-    }
-
-    private func introspect(_ answer: TokenAnswer, _ client: OAuthClient, _ completion: @escaping Completion)
-    {
-        let fresh = answer.fresh
-        let reading = SourceAnswer.Reading(fresh: fresh, hasImplausibleExpiry: answer.hasImplausibleExpiry)
-        let isWanted =
-            switch client.source.introspection {
-            case .never: false
-            case .always: true
-            case .automatic: fresh.expiries.earliest == nil
-            }
-        guard isWanted, let url = client.endpoints.introspection else { return completion(.success(reading)) }
-        exchange.send(client, to: url) { request, proof, id in
-            request.introspect(fresh.credential.bearer, at: url, proof: proof, id: id)
-        } completion: { [self] outcome in
-            guard case .answered(let response, _) = outcome, let found = try? Introspection.read(response)
-            else {
-                log.log(
-                    .warning, "A token could not be introspected, its expiry stays as it was given",
-                    (.origin, .public(url.origin)))
-                return completion(.success(reading))
-            }
-            switch found {
-            case .inactive: completion(.failure(RefreshFailure(.stale)))
-            case .active(let exp):
-                var expiries = fresh.expiries
-                expiries.backend = exp.moment
-                let better = FreshCredential(
-                    credential: fresh.credential, expiries: expiries, originDate: fresh.originDate)
-                completion(
-                    .success(
-                        SourceAnswer.Reading(
-                            fresh: better,
-                            hasImplausibleExpiry: answer.hasImplausibleExpiry || exp == .implausible)))
-            }
-        }
-    }
-
-    // MARK: ID tokens
-
-    private func verify(
-        _ answer: TokenAnswer, _ client: OAuthClient, isSecondTry: Bool = false,
-        _ completion: @escaping (RefreshFailure?) -> Void
-    ) {
-        guard let token = answer.fresh.credential.idToken, let issuer = client.source.endpoints.issuer else {
-            return completion(nil)
-        }
-        guard let url = client.endpoints.keys else {
-            return completion(RefreshFailure(.unverified, cause: .verification(.unknownKey)))
-        }
-        directory.keys(at: url, source: client.source, afterUnknownKey: isSecondTry) { [self] outcome in
-            switch outcome {
-            case .failure(let failure): completion(failure)
-            case .success(let keys):
-                signer.verify(
-                    token, keys: keys, issuer: issuer, audience: client.source.clientID,
-                    accessToken: answer.fresh.credential.accessToken, now: clock.now.wall
-                ) { [self] outcome in
-                    switch outcome {
-                    case .success: completion(nil)
-                    // The server may have begun to sign with another key since its keys were fetched.
-                    case .failure(.unknownKey) where !isSecondTry:
-                        verify(answer, client, isSecondTry: true, completion)
-                    case .failure(.busy):
-                        completion(RefreshFailure(.overloaded, cause: .verification(.busy)))
-                    case .failure(let failure):
-                        completion(RefreshFailure(.unverified, cause: .verification(failure)))
-                    }
-                }
-            }
         }
     }
 }

@@ -47,11 +47,15 @@ struct OriginGate {
     /// Whether nothing is known of the origin that is worth keeping.
     var isIdle: Bool { inFlight == 0 && waiting.isEmpty && failuresInRow == 0 }
 
+    /// For how long nothing that is asked now would be sent; nil: it would be, or would wait for its turn.
+    func refusal(now: BootTime) -> Milliseconds? {
+        guard let openUntil else { return nil }
+        if now < openUntil { return openUntil - now }
+        return inFlight > 0 ? Self.probePause : nil
+    }
+
     mutating func enter(_ id: UInt64, now: BootTime) -> Verdict {
-        if let openUntil {
-            if now < openUntil { return .refused(retryAfter: openUntil - now) }
-            if inFlight > 0 { return .refused(retryAfter: Self.probePause) }
-        }
+        if let retryAfter = refusal(now: now) { return .refused(retryAfter: retryAfter) }
         guard inFlight < Self.inFlightLimit else {
             queue.append(id)
             waiting.insert(id)

@@ -19,14 +19,29 @@ final class Requester {
 
     private let fetcher: any FetchPort
     private let clock: any Clock
+    private let draw: () -> UInt64
     private var requests: [UInt64: Request] = [:]
     private var gates: [String: OriginGate] = [:]
     private var lastID: UInt64 = 0
     private var turns: [UInt64] = []
 
-    init(fetcher: any FetchPort, clock: any Clock) {
+    init(fetcher: any FetchPort, clock: any Clock, draw: @escaping () -> UInt64) {
         self.fetcher = fetcher
         self.clock = clock
+        self.draw = draw
+    }
+
+    /// Why nothing would be sent to an origin now; nil: it would be.
+    ///
+    /// Asked before anything is prepared that costs something.
+    func refusal(of origin: String) -> RefreshFailure? {
+        gates[origin]?.refusal(now: clock.now.boot).map { overloaded($0) }
+    }
+
+    // Those who are sent away come back one by one: the first of them finds out for all.
+    private func overloaded(_ retryAfter: Milliseconds) -> RefreshFailure {
+        let spread = Int64(draw() % UInt64(max(1, retryAfter.count / 2 + 1)))
+        return RefreshFailure(.overloaded, retryAfter: Milliseconds(retryAfter.count + spread))
     }
 
     /// Sends what `make` gives, in turn; `completion` is called later, or from within this call where nothing can be sent now.
@@ -82,7 +97,7 @@ final class Requester {
 
     private func refuse(_ id: UInt64, _ retryAfter: Milliseconds) {
         let request = requests.removeValue(forKey: id)
-        request?.completion(.notSent(RefreshFailure(.overloaded, retryAfter: retryAfter)))
+        request?.completion(.notSent(overloaded(retryAfter)))
     }
 
     private func leaveGate(_ origin: String, _ id: UInt64, _ outcome: OriginGate.Outcome) {
@@ -111,7 +126,8 @@ final class Requester {
 
     private static func gateOutcome(_ failure: FetchFailure) -> OriginGate.Outcome {
         switch failure {
-        case .workerLost, .tooManyRequests, .badRequest, .caFileUnreadable, .proxyFailed: .unknown
+        case .workerLost, .workerNotStarted, .tooManyRequests, .badRequest, .caFileUnreadable, .proxyFailed:
+            .unknown
         case .tooLarge, .malformedResponse: .answered
         default: .down
         }
@@ -128,7 +144,7 @@ extension RefreshFailure {
             case .certificateExpired, .certificateWrongHost, .certificateUntrusted, .tlsFailed: .tls
             case .tooLarge: .tooLarge
             case .malformedResponse: .upstreamError
-            case .caFileUnreadable, .workerLost, .badRequest: .sourceUnavailable
+            case .caFileUnreadable, .workerLost, .workerNotStarted, .badRequest: .sourceUnavailable
             case .tooManyRequests: .overloaded
             }
         self.init(kind, cause: .fetch(failure))

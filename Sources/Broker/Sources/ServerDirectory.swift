@@ -165,9 +165,14 @@ final class ServerDirectory {
         let waiters = document.waiters
         document.waiters = []
         document.isOut = false
-        if case .success(let value) = outcome {
+        var outcome = outcome
+        switch outcome {
+        case .success(let value):
             document.value = value
             document.fetchedAt = clock.now.boot
+        case .failure:
+            // Keys change seldom: a server that cannot say which it has now most likely has those it had.
+            if let value = document.value { outcome = .success(value) }
         }
         keys[url] = document.value == nil ? nil : document
         for waiter in waiters { waiter(outcome) }

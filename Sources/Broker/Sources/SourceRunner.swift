@@ -52,6 +52,11 @@ final class SourceRunner {
         lastID += 1
         let id = lastID
         runs[id] = Run(account: account, source: source, reason: reason, completion: completion)
+        // Where nothing would be sent, no file is read either.
+        if case .http(let source) = source, let refusal = requester.refusal(of: source.url.origin) {
+            finish(id, .failure(refusal))
+            return id
+        }
         collect(source.references, id) { [self] outcome in
             guard let run = runs[id] else { return }
             switch outcome {

@@ -15,6 +15,11 @@ int cl_peer_credentials(int fd, pid_t *pid, uid_t *uid, gid_t *gid);
 /// Supplementary groups of the peer at connect(). Returns the count, or -1 with errno (ERANGE: more than `capacity`).
 int cl_peer_groups(int fd, gid_t *groups, size_t capacity);
 
+/// A descriptor of the process that connected (SO_PEERPIDFD, Linux 6.5). -1 with errno: ENOPROTOOPT where the kernel has it not.
+int cl_peer_pidfd(int fd);
+/// Whether a descriptor is readable now: 1 or 0; 1 where that cannot be found out.
+int cl_is_readable(int fd);
+
 /// A listening socket with `backlog` at `path`, mode 0600 from the first moment on (fchmod before bind). -1 with errno.
 int cl_listen_unix(const char *path, size_t length, mode_t mode, int backlog);
 /// A connected, blocking stream socket. -1 with errno.
@@ -38,6 +43,8 @@ int cl_epoll_wait(int epoll, struct cl_ready *ready, int capacity, int timeout_m
 /// epoll_create1 and eventfd with EFD_NONBLOCK, both close-on-exec. -1 with errno.
 int cl_epoll_create(void);
 int cl_event_fd(void);
+/// Blocks these signals for the calling thread; a signalfd, close-on-exec, that tells of them instead. -1 with errno.
+int cl_signals_fd(const int *signals, size_t count);
 /// pthread_join with a limit. 0, or an errno (ETIMEDOUT: it goes on, and may be joined again).
 int cl_join_within(unsigned long thread, int milliseconds);
 /// Names the calling thread; at most 15 bytes.
@@ -60,6 +67,9 @@ int cl_set_nonblocking(int fd);
 int cl_set_close_on_exec(int fd, int enabled);
 /// getrandom() until `count` bytes are there. 0, or -1 with errno.
 int cl_random(void *bytes, size_t count);
+/// Reserves space on the disk and makes the file so long; 0, or -1 with errno: EOPNOTSUPP where the file system reserves none.
+/// Never EINTR. Not posix_fallocate, which then writes zeros that a file system may not keep room for.
+int cl_reserve(int fd, off_t start, off_t count);
 /// Starts `path` with `arguments` and `environment`, with `channel` as descriptor 3, /dev/null as 0, 1 and 2, every
 /// other descriptor closed, signals at their defaults. The child's pid, or -1 with errno.
 pid_t cl_spawn_with_channel(const char *path, char *const arguments[], char *const environment[], int channel);

@@ -1,52 +1,60 @@
-#ifndef CHATAUTH_COPENSSL_H
-#define CHATAUTH_COPENSSL_H
-
-#include <stdbool.h>
+// What JOSE needs of OpenSSL 3, behind a few functions, each of which fails closed.
+//
+// libcrypto is loaded when a key is first used, not when the program starts: most daemons never sign, and its
+// relocations alone are 0.4 MB of memory that cannot be given back (docs/decisions/0007).
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-/// The algorithms of JSON Web Signatures (RFC 7518 §3.1, RFC 8037 §3.1).
-enum {
-    CO_HS256 = 0, CO_HS384, CO_HS512, CO_RS256, CO_PS256, CO_ES256, CO_ES384, CO_EDDSA
-};
+/// Loads libcrypto once, without its configuration file; 1 when it is there.
+int co_load(void);
 
-/// A public or private key of one of the asymmetric algorithms.
+enum { CO_SHA256 = 1, CO_SHA384 = 2, CO_SHA512 = 3 };
+
+/// Writes the digest, at most 64 bytes, and answers with its length; 0 on failure.
+size_t co_digest(int hash, const uint8_t *bytes, size_t length, uint8_t *out);
+/// Writes the HMAC, at most 64 bytes, and answers with its length; 0 on failure.
+size_t co_hmac(int hash, const uint8_t *key, size_t key_length, const uint8_t *bytes, size_t length, uint8_t *out);
+
+/// A key; owned by whoever got it.
 typedef struct co_key co_key;
-
-/// Frees a key and wipes what is private in it; NULL is allowed.
 void co_key_free(co_key *key);
 
-/// Reads PEM: PKCS#8, PKCS#1 or SEC 1 private keys without a passphrase, or a SubjectPublicKeyInfo. NULL where it is none.
-co_key *co_key_from_pem(const uint8_t *bytes, size_t length, bool is_private);
+enum { CO_RSA = 1, CO_P256 = 2, CO_P384 = 3, CO_ED25519 = 4 };
 
-/// An RSA key of its modulus and exponent, most significant byte first; `d` and the rest of a private key may be NULL.
-/// The order in `parts` is n, e, d, p, q, dp, dq, qi, each with its length. NULL where they are no key.
-co_key *co_key_from_rsa(const uint8_t *const parts[8], const size_t lengths[8]);
+/// Which of the kinds above a key is; 0: none of them, or an RSA key that is too small, too large or with a bad exponent.
+int co_key_kind(const co_key *key);
 
-/// A key on P-256 (`bits` 256) or P-384 (384); `d` may be NULL. NULL where the point is not on the curve.
-co_key *co_key_from_ec(
-    int bits, const uint8_t *x, size_t x_length, const uint8_t *y, size_t y_length, const uint8_t *d, size_t d_length);
+enum {
+    CO_PRIVATE_KEY_INFO = 1, // PKCS#8
+    CO_RSA_PRIVATE_KEY = 2,  // PKCS#1
+    CO_EC_PRIVATE_KEY = 3,   // SEC 1
+    CO_PUBLIC_KEY_INFO = 4,  // X.509
+    CO_RSA_PUBLIC_KEY = 5,   // PKCS#1
+};
 
-/// An Ed25519 key: 32 bytes, private where `is_private`. NULL otherwise.
-co_key *co_key_from_ed25519(const uint8_t *bytes, size_t length, bool is_private);
+/// Reads DER of the given form; NULL when it is not exactly that.
+co_key *co_key_from_der(int form, const uint8_t *bytes, size_t length);
 
-/// Whether `key` is of the kind that `algorithm` needs, and strong enough for it: RSA of 2048 bits at least with an odd exponent
-/// of 3 or more, the right curve.
-bool co_key_suits(const co_key *key, int algorithm);
+typedef struct {
+    const uint8_t *bytes;
+    size_t length;
+} co_bytes;
 
-/// Signs; the signature is in the form of RFC 7518 (r ‖ s for ECDSA). Its length, or 0 where the library fails.
-size_t co_sign(
-    const co_key *key, int algorithm, const uint8_t *data, size_t length, uint8_t *signature, size_t capacity);
+/// Makes an RSA key of big-endian numbers: n, e, d, p, q, dp, dq, qi. Without d it is public; the last five may be absent together.
+co_key *co_key_from_rsa(const co_bytes numbers[8]);
+/// Makes a key of CO_P256 or CO_P384 of coordinates of the curve's length; without d it is public.
+co_key *co_key_from_ec(int kind, co_bytes x, co_bytes y, co_bytes d);
+/// Makes an Ed25519 key; without d it is public. NULL when x does not belong to d.
+co_key *co_key_from_ed25519(co_bytes x, co_bytes d);
 
-/// Whether `signature` is of `data` by the key; false for any other length or form than RFC 7518's.
-bool co_verify(
-    const co_key *key, int algorithm, const uint8_t *data, size_t length, const uint8_t *signature, size_t signature_length);
+enum { CO_RS256 = 1, CO_PS256 = 2, CO_ES256 = 3, CO_ES384 = 4, CO_EDDSA = 5 };
 
-/// HMAC of HS256, HS384 or HS512 into 64 bytes. Its length, or 0 where the library fails.
-size_t co_hmac(
-    int algorithm, const uint8_t *key, size_t key_length, const uint8_t *data, size_t length, uint8_t out[64]);
+/// No signature of the algorithms above is longer: RSA of 8192 bits.
+enum { CO_SIGNATURE_LIMIT = 1024 };
 
-/// The hash that belongs to an algorithm, into 64 bytes (SHA-512 for EdDSA). Its length, or 0 where the library fails.
-size_t co_hash(int algorithm, const uint8_t *data, size_t length, uint8_t out[64]);
-
-#endif
+/// Writes the signature as JWS has it and answers with its length; 0 when the key cannot sign, or its halves do not match.
+size_t co_sign(co_key *key, int algorithm, const uint8_t *bytes, size_t length, uint8_t out[CO_SIGNATURE_LIMIT]);
+/// 1 when the signature, in the form of JWS, is that of the key.
+int co_verify(
+    co_key *key, int algorithm, const uint8_t *bytes, size_t length, const uint8_t *signature, size_t signature_length);

@@ -20,6 +20,18 @@ enum ct_error {
     CT_TOO_DEEP = 4,
     /// Bytes that are not UTF-8.
     CT_ENCODING = 5,
+    /// What is not TOML there, where toml++ says it in words that are known.
+    CT_KEY_EXPECTED = 10,
+    CT_EQUALS_EXPECTED = 11,
+    CT_VALUE_EXPECTED = 12,
+    CT_LINE_END_EXPECTED = 13,
+    CT_ARRAY_CONTINUATION = 14,
+    CT_TABLE_CONTINUATION = 15,
+    CT_HEADER_END_EXPECTED = 16,
+    CT_ESCAPE = 17,
+    CT_CONTROL_CHARACTER = 18,
+    CT_NUMBER = 19,
+    CT_TIME = 20,
 };
 
 enum ct_kind {

@@ -88,6 +88,7 @@ package enum AccountDefinitionJSON {
                 writer.key("gid")
                 writer.integer(Int64(gid))
             }
+            member("unit", rule.unit?.text, &writer)
             writer.endObject()
         }
         writer.endArray()
@@ -102,7 +103,8 @@ package enum AccountDefinitionJSON {
         case .static(let source): write(source, to: &writer)
         case .file(let source): write(source, to: &writer)
         case .http(let source): write(source, to: &writer)
-        case .oauth, .jwt: break
+        case .oauth(let source): write(source, to: &writer)
+        case .jwt(let source): write(source, to: &writer)
         }
         writer.endObject()
     }
@@ -158,12 +160,7 @@ package enum AccountDefinitionJSON {
         if let fields = source.fields { write(fields, to: &writer) }
         member("ca_file", source.caFile, &writer)
         member("proxy", source.proxy, &writer)
-        writer.key("timeout")
-        if source.timeout.count % 1000 == 0 {
-            writer.integer(source.timeout.count / 1000)
-        } else {
-            writer.double(Double(source.timeout.count) / 1000)
-        }
+        seconds("timeout", source.timeout, &writer)
     }
 
     private static func write(_ fields: FieldMap, to writer: inout JSONWriter) {
@@ -176,24 +173,5 @@ package enum AccountDefinitionJSON {
         member("expires_at", fields.expiresAt, &writer)
         member("expires_in", fields.expiresIn, &writer)
         writer.endObject()
-    }
-
-    private static func write(
-        _ reference: SecretReference, prefix: String = "", to writer: inout JSONWriter
-    ) {
-        writer.beginObject()
-        switch reference {
-        case .file(let path): member("file", path, &writer)
-        case .credential(let name): member("credential", name, &writer)
-        case .secret(let name): member("secret", name.text, &writer)
-        }
-        if !prefix.isEmpty { member("prefix", prefix, &writer) }
-        writer.endObject()
-    }
-
-    private static func member(_ name: StaticString, _ text: String?, _ writer: inout JSONWriter) {
-        guard let text else { return }
-        writer.key(name)
-        writer.string(text)
     }
 }

@@ -23,7 +23,7 @@ package struct AccountReader {
 
     /// How many rules a list may have.
     static let ruleLimit = 64
-    private static let laterProviders = ["kindly", "chatbase", "socialplus", "oauth"]
+    private static let laterProviders = ["kindly", "chatbase", "socialplus"]
 
     /// Reads provider, source, rules and autostart from `table`; nil when there was a fault.
     ///
@@ -34,17 +34,8 @@ package struct AccountReader {
         var table = table
         let faults = table.faults
         let before = faults.list.count
-        var isKnownProvider = true
-        if let entry = table.entry("provider"), let text = table.string(entry),
-            AccountDefinition.Provider(rawValue: text) == nil
-        {
-            isKnownProvider = false
-            table.fault(
-                entry,
-                Self.laterProviders.contains(text)
-                    ? .notAvailable : .notOneOf(AccountDefinition.Provider.allCases.map(\.rawValue)))
-        }
-        let source = table.table("source").flatMap(readSource)
+        let provider = readProvider(&table)
+        let source = table.table("source").flatMap { readSource($0, name) }
         let access: AccessRules
         if let policy {
             access = readRules(policy)
@@ -53,11 +44,22 @@ package struct AccountReader {
         }
         let startsByItself = table.boolean("autostart") ?? true
         // The keys of a provider that is not there yet are no typing errors.
-        if isKnownProvider { table.finish() }
-        guard faults.list.count == before, !faults.isTruncated else { return nil }
+        if provider != nil { table.finish() }
+        guard let provider, faults.list.count == before, !faults.isTruncated else { return nil }
         return AccountDefinition(
-            name: name, provider: .generic, source: source, access: access, startsByItself: startsByItself,
+            name: name, provider: provider, source: source, access: access, startsByItself: startsByItself,
             origin: writer == .configuration ? .configuration : .rpc)
+    }
+
+    private func readProvider(_ table: inout DefinitionTable) -> AccountDefinition.Provider? {
+        guard let entry = table.entry("provider") else { return .generic }
+        guard let text = table.string(entry) else { return nil }
+        if let provider = AccountDefinition.Provider(rawValue: text) { return provider }
+        table.fault(
+            entry,
+            Self.laterProviders.contains(text)
+                ? .notAvailable : .unknown(text, of: AccountDefinition.Provider.allCases.map(\.rawValue)))
+        return nil
     }
 
     // MARK: Rules
@@ -90,8 +92,13 @@ package struct AccountReader {
         let before = faults.list.count
         let user = table.entry("user")
         let group = table.entry("group")
-        // It would narrow the rule: without it the rule would admit more than was meant.
-        table.refuse("unit", .notAvailable)
+        let unit = table.entry("unit").flatMap { entry -> SystemUnit? in
+            guard let text = table.string(entry) else { return nil }
+            if let unit = SystemUnit(text) { return unit }
+            // It narrows the rule: without it the rule would admit more than was meant.
+            table.fault(entry, .unitName)
+            return nil
+        }
         let rule: AccessRule?
         if writer == .store {
             let numbers = 0...Int64(UInt32.max - 1)
@@ -101,7 +108,8 @@ package struct AccountReader {
             if user != nil, uid == nil { faults.add(table.path(of: "uid"), node.position, .missing) }
             if group != nil, gid == nil { faults.add(table.path(of: "gid"), node.position, .missing) }
             rule = AccessRule(
-                user: user.flatMap(table.string), uid: uid, group: group.flatMap(table.string), gid: gid)
+                user: user.flatMap(table.string), uid: uid, group: group.flatMap(table.string), gid: gid,
+                unit: unit)
         } else {
             let (userName, uid) = identity(user, table, .unknownUser) { name throws(NameResolutionFailure) in
                 try names?.uid(of: name)
@@ -110,7 +118,7 @@ package struct AccountReader {
                 name throws(NameResolutionFailure) in
                 try names?.gid(of: name)
             }
-            rule = AccessRule(user: userName, uid: uid, group: groupName, gid: gid)
+            rule = AccessRule(user: userName, uid: uid, group: groupName, gid: gid, unit: unit)
         }
         if rule == nil, faults.list.count == before {
             faults.add(path, node.position, .ruleWithoutUserOrGroup)

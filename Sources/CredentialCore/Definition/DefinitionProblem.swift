@@ -6,19 +6,23 @@ package enum DefinitionProblem: Equatable, Sendable {
     case wrongType(expected: DefinitionType, found: DefinitionType)
     case outOfRange(from: Int64, to: Int64)
     case notOneOf([String])
+    /// The same, where what was written is nearly one of them.
+    case nearly(String, of: [String])
     /// Meant for a later version: refused, because a rule or a source that is ignored is worse.
     case notAvailable
     /// Only configuration may say this: whoever adds an account over RPC could otherwise read files of the daemon.
     case notOverRPC
     case accountName
     case ruleWithoutUserOrGroup
+    /// The name of a unit that is no service or scope.
+    case unitName
     case unknownUser
     case unknownGroup
     /// The name service failed; its errno.
     case nameService(code: Int32)
     /// The secret itself, where only a reference to it may stand.
     case literalSecret
-    /// A reference is exactly one of `file` and `credential`.
+    /// A reference is exactly one of `file`, `credential` and `secret`.
     case notOneReference
     case credentialName
     case relativePath
@@ -44,6 +48,16 @@ package enum DefinitionProblem: Equatable, Sendable {
     case withoutToken
     case moment
     case tooMany(limit: Int)
+    /// The name of a grant or a secret that is none.
+    case entryName
+    /// Neither `issuer` nor `token_endpoint`.
+    case withoutIssuer
+    /// A grant where none is spent.
+    case grantWithoutRefresh
+    /// Not beside the way in which the client proves who it is.
+    case contradiction
+    /// A claim that the source sets, or that has a key of its own.
+    case claimReserved
 
     /// For people: what is wrong, and where it helps what to do.
     package var message: String {
@@ -55,17 +69,20 @@ package enum DefinitionProblem: Equatable, Sendable {
             "expected \(expected.rawValue), found \(found.rawValue)"
         case .outOfRange(let from, let to): "must be between \(from) and \(to)"
         case .notOneOf(let values): "must be one of " + values.joined(separator: ", ")
+        case .nearly(let nearest, let values):
+            "must be one of " + values.joined(separator: ", ") + "; did you mean \"\(nearest)\"?"
         case .notAvailable: "not available in this version"
         case .notOverRPC: "not allowed for an account that is added over RPC; write it into a file"
         case .accountName:
             "an account's name is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin with . or -"
         case .ruleWithoutUserOrGroup: "a rule needs a user or a group"
+        case .unitName: "must be the whole name of a system service or scope, as kiosk.service"
         case .unknownUser: "no such user"
         case .unknownGroup: "no such group"
         case .nameService(let code): "the name service failed (errno \(code)); try again"
         case .literalSecret:
-            "a secret must not stand here; refer to it with { file = \"/path\" } or { credential = \"name\" }"
-        case .notOneReference: "needs exactly one of file and credential"
+            "a secret must not stand here; refer to it with { secret = \"name\" }, { file = \"/path\" } or { credential = \"name\" }"
+        case .notOneReference: "needs exactly one of secret, file and credential"
         case .credentialName:
             "a credential's name is 1 to 255 of A-Z a-z 0-9 . _ - and does not begin with ."
         case .relativePath: "must be an absolute path"
@@ -84,6 +101,13 @@ package enum DefinitionProblem: Equatable, Sendable {
         case .withoutToken: "needs id_token or access_token"
         case .moment: "must be seconds since 1970 or a date with time and offset"
         case .tooMany(let limit): "at most \(limit) are allowed here"
+        case .entryName:
+            "the name of a grant or a secret is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin with . or -"
+        case .withoutIssuer: "needs issuer or token_endpoint"
+        case .grantWithoutRefresh: "grant_type = \"client_credentials\" spends no grant"
+        case .contradiction: "does not go with this client_authentication"
+        case .claimReserved:
+            "iat and exp are set by the daemon; issuer, subject and audience are keys beside claims"
         }
     }
 
@@ -140,5 +164,12 @@ package final class DefinitionFaults {
             return
         }
         list.append(DefinitionFault(key: key, position: position, problem: problem))
+    }
+}
+
+extension DefinitionProblem {
+    /// Why a text is none of `values`, with the one that is probably meant.
+    static func unknown(_ text: String, of values: [String]) -> DefinitionProblem {
+        NearestKey.find(text, among: values).map { .nearly($0, of: values) } ?? .notOneOf(values)
     }
 }

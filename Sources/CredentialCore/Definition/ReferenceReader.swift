@@ -19,11 +19,15 @@ extension AccountReader {
         let file = table.entry("file")
         let credential = table.entry("credential")
         let secret = table.entry("secret")
-        if let secret { table.fault(secret, .notAvailable) }
         table.finish()
-        if secret != nil { return nil }
-        guard (file == nil) != (credential == nil) else {
+        guard [file, credential, secret].count(where: { $0 != nil }) == 1 else {
             table.faults.add(table.path, table.position, .notOneReference)
+            return nil
+        }
+        if let secret {
+            guard let text = table.string(secret) else { return nil }
+            if let name = SecretName(text) { return .secret(name) }
+            table.fault(secret, .entryName)
             return nil
         }
         guard writer != .rpc else {

@@ -1,9 +1,9 @@
 /// Sources, as descriptions have them.
 extension AccountReader {
-    private static let kinds = ["static", "file", "http"]
-    private static let laterKinds = ["rpc", "exec", "oauth", "jwt"]
+    private static let kinds = ["static", "file", "http", "oauth", "jwt"]
+    private static let laterKinds = ["rpc", "exec"]
 
-    func readSource(_ table: DefinitionTable) -> SourceDefinition? {
+    func readSource(_ table: DefinitionTable, _ account: AccountName) -> SourceDefinition? {
         var table = table
         guard let entry = table.required("kind"), let kind = table.string(entry) else { return nil }
         let source: SourceDefinition?
@@ -15,8 +15,11 @@ extension AccountReader {
             }
             source = kind == "static" ? staticSource(&table) : fileSource(&table)
         case "http": source = httpSource(&table)
+        case "oauth": source = oauthSource(&table, account)
+        case "jwt": source = jwtSource(&table)
         default:
-            table.fault(entry, Self.laterKinds.contains(kind) ? .notAvailable : .notOneOf(Self.kinds))
+            table.fault(
+                entry, Self.laterKinds.contains(kind) ? .notAvailable : .unknown(kind, of: Self.kinds))
             return nil
         }
         table.finish()
@@ -74,9 +77,7 @@ extension AccountReader {
         }
         let contentType = text("content_type", &table) { !$0.isEmpty && TextRules.isHeaderValue($0) }
         let caFile = table.entry("ca_file").flatMap { path($0, table) }
-        let proxy = table.entry("proxy")
-        let proxyText = proxy.flatMap(table.string)
-        if let proxy, let proxyText, !TextRules.isProxy(proxyText) { table.fault(proxy, .proxy) }
+        let proxy = readProxy(&table)
         let timeout = table.seconds("timeout", in: 1...60)
         let fields = readFields(&table)
         guard let url else { return nil }
@@ -84,7 +85,7 @@ extension AccountReader {
             HTTPSource(
                 url: url, method: method, headers: headers, bodyTemplate: bodyText,
                 contentType: contentType ?? "application/json", fields: fields, caFile: caFile,
-                proxy: proxyText, timeout: timeout ?? .seconds(8)))
+                proxy: proxy, timeout: timeout ?? .seconds(8)))
     }
 
     private func readURL(_ table: inout DefinitionTable) -> HTTPURL? {

@@ -9,7 +9,8 @@ extension GrantSession {
         switch flight.phase {
         case .recording, .sent, .storing: break
         case .recorded:
-            guard !isReplaced, !isShuttingDown, let token = held?.refreshToken else {
+            // Nobody wants it any more: then it is not spent either.
+            guard !isReplaced, !isShuttingDown, !flight.turns.isEmpty, let token = held?.refreshToken else {
                 abandon(flight, &effects)
                 return
             }
@@ -29,15 +30,13 @@ extension GrantSession {
         self.flight = nil
         effects.append(.drop(flight: flight.id))
         if held != nil, generation == flight.generation { note(.usable, &effects) }
-        if isShuttingDown {
-            fail(flight.turns, RefreshFailure(.sourceUnavailable), &effects)
-        } else {
-            requeue(flight, &effects)
-        }
+        requeue(flight, &effects)
     }
 
     private mutating func requeue(_ flight: Flight, _ effects: inout [GrantEffect]) {
-        if let refusal = refusal(for: flight.key) {
+        if isShuttingDown {
+            fail(flight.turns, RefreshFailure(.sourceUnavailable), &effects)
+        } else if let refusal = refusal(for: flight.key) {
             fail(flight.turns, refusal, &effects)
         } else {
             waiting.insert(contentsOf: flight.turns.map { Turn(id: $0, key: flight.key) }, at: 0)
@@ -47,7 +46,7 @@ extension GrantSession {
     // What was sent is not the grant any more. Of a deleted grant nothing may live on; of an imported one the old line may.
     private mutating func orphaned(_ flight: Flight, _ answer: SpendAnswer, _ effects: inout [GrantEffect]) {
         self.flight = nil
-        if held == nil, case .spent(let successor?, _, _) = answer {
+        if flight.isUnwanted, case .spent(let successor?, _, _) = answer {
             effects.append(.revoke(flight: flight.id, successor))
         } else {
             effects.append(.drop(flight: flight.id))
@@ -127,6 +126,6 @@ extension GrantSession {
     mutating func note(_ state: HeldGrant.State, _ effects: inout [GrantEffect]) {
         held?.state = state
         guard let held else { return }
-        store(.note, .putGrant(held, expected: expected), expected, &effects)
+        store(.note, .putGrant(held, expected: expected), held.generation, &effects)
     }
 }

@@ -27,6 +27,8 @@ package struct GrantSession: Sendable {
         let generation: Generation
         var turns: [UInt64]
         var phase = Phase.recording
+        /// The grant was deleted meanwhile: whatever comes is nobody's, and is ended.
+        var isUnwanted = false
     }
 
     /// A change that the store has been asked for and has not answered.
@@ -67,12 +69,14 @@ package struct GrantSession: Sendable {
     var isDoubtful = false
     var isShuttingDown = false
     var persistAgainAt: BootTime?
+    var refusals = 0
     var lastChange: UInt64 = 0
     var lastFlight: UInt64 = 0
 
     /// A lost answer is followed by one more attempt, and no second one.
     static let attemptLimit = 2
-    static let persistInterval = Milliseconds.seconds(1)
+    /// How soon the disk is asked again: at first at once, so to speak, for it may cost a grant.
+    var persistInterval: Milliseconds { refusals <= 30 ? .seconds(1) : .seconds(30) }
 
     /// A grant that there never was.
     package init(name: GrantName) { self.init(StoredGrant(name: name, generation: .none, held: nil)) }
@@ -109,13 +113,13 @@ package struct GrantSession: Sendable {
     package var isInFlight: Bool { flight != nil }
 
     /// Whether the newest refresh token is in memory only.
-    package var isOnlyInMemory: Bool { persistAgainAt != nil }
+    package var isOnlyInMemory: Bool { persistAgainAt != nil && held?.generation != onDisk }
 
     /// Whether the last attempt may have spent the grant.
     package var isUncertain: Bool { isDoubtful || (held?.uncertainAttempts ?? 0) > 0 }
 
     /// When `wokeUp` has something to do; nil: never by itself.
-    package var nextWakeUp: BootTime? { pending.isEmpty ? persistAgainAt : nil }
+    package var nextWakeUp: BootTime? { pending.isEmpty && flight == nil ? persistAgainAt : nil }
 
     var isReplacementPending: Bool {
         pending.contains { change in
@@ -198,7 +202,7 @@ package struct GrantSession: Sendable {
             lastFlight += 1
             flight = Flight(id: lastFlight, key: first.key, generation: generation, turns: same)
             intent.state = .spending
-            store(.intent, .putGrant(intent, expected: expected), expected, &effects)
+            store(.intent, .putGrant(intent, expected: expected), intent.generation, &effects)
             return
         }
     }

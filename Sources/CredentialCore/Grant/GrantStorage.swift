@@ -6,9 +6,11 @@ extension GrantSession {
         guard let index = pending.firstIndex(where: { $0.change == change }) else { return }
         let change = pending.remove(at: index)
         switch failure {
-        case nil: onDisk = change.generation
+        case nil:
+            onDisk = change.generation
+            refusals = 0
         case .conflict(let stored): onDisk = stored
-        default: break
+        default: refusals = min(refusals + 1, 1000)
         }
         // What was asked for on top of a change that came to nothing is refused in turn; from then on the disk is known again.
         if pending.isEmpty { expected = onDisk }
@@ -16,7 +18,7 @@ extension GrantSession {
         case .intent: intentStored(failure, &effects)
         case .successor(let generation): successorStored(generation, failure, now, &effects)
         case .note:
-            persistAgainAt = failure == nil || held == nil ? nil : now.boot + Self.persistInterval
+            persistAgainAt = failure == nil || held == nil ? nil : now.boot + persistInterval
         case .imported(let grant, let waiter):
             if failure == nil {
                 held = grant
@@ -27,6 +29,7 @@ extension GrantSession {
         case .deleted(let generation, let waiter):
             if failure == nil {
                 held = nil
+                flight?.isUnwanted = true
                 replaced(by: generation, &effects)
                 effects.append(.announce(.deleted))
                 fail(waiting.map(\.id), RefreshFailure(.grantMissing), &effects)
@@ -47,6 +50,8 @@ extension GrantSession {
     private mutating func intentStored(_ failure: StoreFailure?, _ effects: inout [GrantEffect]) {
         guard let flight, case .recording = flight.phase else { return }
         guard let failure else {
+            // It has brought to the disk whatever was refused before.
+            persistAgainAt = nil
             self.flight?.phase = .recorded
             return
         }
@@ -65,7 +70,7 @@ extension GrantSession {
     ) {
         if let failure {
             // It cost a grant: it is kept in memory and stored as soon as that works.
-            persistAgainAt = now.boot + Self.persistInterval
+            persistAgainAt = now.boot + persistInterval
             effects.append(.announce(.notStored(failure)))
         } else {
             persistAgainAt = nil
@@ -83,8 +88,10 @@ extension GrantSession {
 
     /// Tries once more to store what is in memory only.
     mutating func storeAgain(_ now: Instant, _ effects: inout [GrantEffect]) {
-        guard let persistAgainAt, persistAgainAt <= now.boot, pending.isEmpty, let held else { return }
-        self.persistAgainAt = now.boot + Self.persistInterval
+        // While a flight is out, its intent is what the disk must have.
+        guard let persistAgainAt, persistAgainAt <= now.boot, pending.isEmpty, flight == nil, let held
+        else { return }
+        self.persistAgainAt = now.boot + persistInterval
         store(.note, .putGrant(held, expected: expected), held.generation, &effects)
     }
 }

@@ -2,23 +2,45 @@ import ChatAuthAPI
 import JSON
 import Secrets
 
-/// `account list`.
+/// `account list`, `grant list`, `secret list`.
 extension Session {
+    /// What is listed: a method, the member of its answer, and what is shown of each.
+    struct Listing {
+        let method: Method
+        let member: StaticString
+        let columns: [String]
+
+        static var accounts: Listing {
+            Listing(
+                method: .accountList, member: "accounts",
+                columns: [
+                    "account", "provider", "state", "generation", "expires_at", "refresh_at", "source",
+                ])
+        }
+        static var grants: Listing {
+            Listing(
+                method: .grantList, member: "grants",
+                columns: ["grant", "state", "generation", "received_at", "accounts"])
+        }
+        static var secrets: Listing {
+            Listing(
+                method: .secretList, member: "secrets",
+                columns: ["secret", "generation", "set_at", "accounts"])
+        }
+    }
+
     /// Pages that are asked for at most: no daemon has that many accounts, and none can keep a list going for ever.
     private static let pages = 1000
-    private static let columns = [
-        "account", "provider", "state", "generation", "expires_at", "refresh_at", "source",
-    ]
 
-    func listAccounts() throws(Failure) {
-        let connection = try connect(for: Method.accountList.description.access)
+    func list(_ listing: Listing) throws(Failure) {
+        let connection = try connect(for: listing.method.description.access)
         var json = SecretBuffer()
         var rows: [[String]] = []
         var cursor: String?
         for _ in 0..<Self.pages {
             var next: String?
             try connection.call(
-                Method.accountList.rawValue, patience: patience,
+                listing.method.rawValue, patience: patience,
                 params: { (params) throws(Failure) in
                     params.beginObject()
                     if let cursor {
@@ -28,27 +50,31 @@ extension Session {
                     params.endObject()
                 },
                 answer: { (result) throws(Failure) in
-                    guard let accounts = result.member("accounts"), accounts.kind == .array else {
-                        throw .badAnswer(.memberMissing("accounts"))
+                    guard let entries = result.member(listing.member), entries.kind == .array else {
+                        throw .badAnswer(.memberMissing(listing.member))
                     }
                     next = result.member("cursor")?.string
-                    var elements = accounts.elements()
-                    while let account = elements.next() {
+                    var elements = entries.elements()
+                    while let entry = elements.next() {
                         if !json.isEmpty { json.append(",") }
-                        json.append(account.rawToken)
-                        rows.append(Self.row(account))
+                        json.append(entry.rawToken)
+                        rows.append(Self.row(entry, listing.columns, isForPeople: Output.isTerminal))
                     }
                 })
             cursor = next
             if next == nil { break }
         }
-        try Output.write(output(json, rows))
+        try Output.write(output(listing, json, rows))
     }
 
-    private func output(_ json: borrowing SecretBuffer, _ rows: [[String]]) -> SecretBuffer {
+    private func output(
+        _ listing: Listing, _ json: borrowing SecretBuffer, _ rows: [[String]]
+    ) -> SecretBuffer {
         var output = SecretBuffer()
         if isJSON {
-            output.append("{\"accounts\":[")
+            output.append("{\"")
+            output.append(listing.member)
+            output.append("\":[")
             output.append(copying: json)
             output.append("]}\n")
         } else if invocation.has(.names) {
@@ -57,7 +83,7 @@ extension Session {
                 output.append("\n")
             }
         } else if Output.isTerminal {
-            appendTable(rows, to: &output)
+            appendTable(listing.columns, rows, to: &output)
         } else {
             for row in rows {
                 output.append(row.joined(separator: "\t"))
@@ -67,15 +93,15 @@ extension Session {
         return output
     }
 
-    private func appendTable(_ rows: [[String]], to output: inout SecretBuffer) {
+    private func appendTable(_ columns: [String], _ rows: [[String]], to output: inout SecretBuffer) {
         let hasColour = surroundings.variable("NO_COLOR") == nil
-        let header = Self.columns.map { $0.uppercased() }
+        let header = columns.map { $0.uppercased() }
         let widths = header.indices.map { column in
             ([header] + rows).map { $0[column].unicodeScalars.count }.max() ?? 0
         }
         for row in [header] + rows {
             for column in header.indices {
-                let colour = hasColour && column == 2 ? Colour(state: row[column]) : nil
+                let colour = hasColour && columns[column] == "state" ? Colour(state: row[column]) : nil
                 if let colour { output.append(colour.begin) }
                 output.append(row[column])
                 if colour != nil { output.append("\u{1B}[0m") }
@@ -86,12 +112,14 @@ extension Session {
         }
     }
 
-    private static func row(_ account: JSONValue) -> [String] {
+    private static func row(_ entry: JSONValue, _ columns: [String], isForPeople: Bool) -> [String] {
         columns.map { column in
             var text = SecretBuffer()
-            if let twin = account.member(named: column + "_text"), twin.kind == .string {
+            if column == "state", entry.isWithoutToken, isForPeople {
+                text.append(noTokenYet: false)
+            } else if let twin = entry.member(named: column + "_text"), twin.kind == .string {
                 text.append(shown: twin)
-            } else if let value = account.member(named: column) {
+            } else if let value = entry.member(named: column) {
                 text.append(shown: value)
             } else {
                 text.append("-")
