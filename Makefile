@@ -25,8 +25,8 @@ RELEASE_TESTS = --configuration release --scratch-path .build-release-tests
 
 export DESTDIR PREFIX BINDIR LIBEXECDIR MANDIR SYSCONFDIR UNITDIR USERUNITDIR RELEASE_BIN
 
-.PHONY: help deps build release check fmt unit unit-debug unit-release e2e test sanitize fuzz bench \
-	chaos-kill chaos-power chaos-inject install uninstall demo clean
+.PHONY: help deps build release check fmt unit unit-debug unit-release e2e test test-providers test-systemd sanitize fuzz bench \
+	chaos-kill chaos-power chaos-rotation chaos-inject install uninstall demo clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,9 +60,15 @@ e2e: release ## run the real programs against each other and the stand-in platfo
 test: deps ## everything that must pass: check, unit tests, end-to-end tests, short chaos
 	@scripts/test-all $(if $(TEST_LOG),--log "$(TEST_LOG)")
 
+test-systemd: release ## boot a real systemd in a container and run the installed units in it (needs root)
+	@scripts/test-systemd
+
 sanitize: deps ## run the Swift tests under the thread and the address sanitizer
 	swift test --jobs $(JOBS) --sanitize=thread --scratch-path .build-thread
 	ASAN_OPTIONS=detect_leaks=0 swift test --jobs $(JOBS) --sanitize=address --scratch-path .build-address
+
+test-providers: release ## run the tests against real identity providers, which are installed if missing
+	@scripts/test-providers
 
 fuzz: deps ## feed the parsers random input for a while (SECONDS_EACH=60)
 	@scripts/fuzz $(or $(SECONDS_EACH),60)
@@ -75,6 +81,9 @@ chaos-kill: release ## kill the daemon 200 times and look for lost credentials, 
 
 chaos-power: release ## cut the power 300 times by replay and look for lost credentials, with a control
 	@scripts/chaos/power --images 300 --control
+
+chaos-rotation: release ## break off the spending of grants 300 times against a real provider, and look for one that was lost
+	@scripts/chaos/rotation --cycles 300
 
 chaos-inject: release ## make one system call after another fail in the running daemon
 	@scripts/chaos/inject
