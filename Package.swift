@@ -163,7 +163,8 @@ let package = Package(
         .target(
             name: "AdapterProperties",
             dependencies: [
-                "CredentialCore", "JSON", "JSONRPC", "Providers", "SQLiteStore", "Secrets", "WorkerProtocol",
+                "CredentialCore", "JOSE", "JSON", "JSONRPC", "OAuth", "Providers", "SQLiteStore", "Secrets",
+                "WorkerProtocol",
             ],
             path: "Fuzz/AdapterProperties",
             swiftSettings: strict + lifetimes),
@@ -282,19 +283,12 @@ for target in package.targets where target.swiftSettings != nil && target.type !
         ]))
 }
 
-// Fuzz drivers need the sanitizer's runtime: scripts/fuzz asks for them.
+// The fuzz driver needs the sanitizer's runtime: scripts/fuzz asks for it.
 if Context.environment["CHATAUTH_FUZZ"] == "1" {
-    let drivers = [
-        "FuzzProperties": ["FuzzJSON", "FuzzJSONRPC", "FuzzConfiguration"],
-        "AdapterProperties": ["FuzzStore", "FuzzAnswer", "FuzzWorker"],
-    ]
-    for (properties, names) in drivers {
-        for name in names {
-            package.targets.append(
-                .executableTarget(
-                    name: name, dependencies: [.init(stringLiteral: properties)], path: "Fuzz/\(name)",
-                    swiftSettings: strict,
-                    linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
-        }
-    }
+    package.targets.append(
+        .executableTarget(
+            name: "FuzzDriver", dependencies: ["FuzzProperties", "AdapterProperties"],
+            path: "Fuzz/FuzzDriver",
+            swiftSettings: strict,
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]))
 }

@@ -5,18 +5,22 @@ import TestSupport
 import Testing
 
 @Suite struct `Files, answers and workers against all bytes` {
-    private static let seeds: [(name: String, bytes: [UInt8])] = ["FuzzStore", "FuzzAnswer", "FuzzWorker"]
-        .flatMap { folder in
-            let directory = Files.packageRoot + "/Fuzz/Corpus/" + folder
-            return Files.names(in: directory).compactMap { name in
-                Files.bytes(at: "\(directory)/\(name)").map { (folder + "/" + name, $0) }
-            }
+    private static let seeds: [(name: String, bytes: [UInt8])] = [
+        "FuzzStore", "FuzzAnswer", "FuzzWorker", "FuzzOAuth", "FuzzJOSE",
+    ]
+    .flatMap { folder in
+        let directory = Files.packageRoot + "/Fuzz/Corpus/" + folder
+        return Files.names(in: directory).compactMap { name in
+            Files.bytes(at: "\(directory)/\(name)").map { (folder + "/" + name, $0) }
         }
+    }
 
     private func check(_ name: String, _ bytes: [UInt8]) throws {
         if name.hasPrefix("FuzzStore/") { try StoreProperty.check(bytes.span) }
         if name.hasPrefix("FuzzAnswer/") { try AnswerProperty.check(bytes.span) }
         if name.hasPrefix("FuzzWorker/") { try WorkerProperty.check(bytes.span) }
+        if name.hasPrefix("FuzzOAuth/") { try OAuthProperty.check(bytes.span) }
+        if name.hasPrefix("FuzzJOSE/") { try JOSEProperty.check(bytes.span) }
     }
 
     @Test func `what fuzzing kept still holds`() {
