@@ -147,7 +147,7 @@ extension Broker {
             switch outcome {
             case .failure(let failure): completion(failure)
             case .success(let secrets):
-                oauth.client(of: source, secrets: secrets, partition: "revocation") { [self] outcome in
+                oauth.client(of: source, secrets: secrets, partition: "client " + source.clientID) { [self] outcome in
                     switch outcome {
                     case .failure(let failure): completion(failure)
                     case .success(let client): revoke(tokens[...], client, nil, completion)

@@ -21,31 +21,44 @@ package enum Base64URL {
         return bits == 0 ? buffer.finish() : nil
     }
 
+    /// The two alphabets of RFC 4648, and how their texts end.
+    package enum Form: Sendable {
+        /// §5, without padding.
+        case url
+        /// §4, with padding, as Basic authentication has it (RFC 7617 §2).
+        case standard
+    }
+
     /// Appends the encoded form of `bytes`.
-    package static func append(encoding bytes: Span<UInt8>, to buffer: inout SecretBuffer) {
-        buffer.reserve((bytes.count * 4 + 2) / 3)
+    package static func append(
+        encoding bytes: Span<UInt8>, as form: Form = .url, to buffer: inout SecretBuffer
+    ) {
+        buffer.reserve((bytes.count + 2) / 3 * 4)
         var index = 0
         while index < bytes.count {
             let left = bytes.count - index
             let group =
                 UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
                 | (left > 2 ? UInt32(bytes[index + 2]) : 0)
-            buffer.append(digit(group >> 18))
-            buffer.append(digit(group >> 12))
-            if left > 1 { buffer.append(digit(group >> 6)) }
-            if left > 2 { buffer.append(digit(group)) }
+            for place in 0..<4 {
+                if place <= left {
+                    buffer.append(digit(group >> UInt32(18 - 6 * place), form))
+                } else if form == .standard {
+                    buffer.append(UInt8(ascii: "="))
+                }
+            }
             index += 3
         }
     }
 
-    private static func digit(_ value: UInt32) -> UInt8 {
+    private static func digit(_ value: UInt32, _ form: Form) -> UInt8 {
         let value = UInt8(value & 63)
         return switch value {
         case 0..<26: UInt8(ascii: "A") + value
         case 26..<52: UInt8(ascii: "a") + value - 26
         case 52..<62: UInt8(ascii: "0") + value - 52
-        case 62: UInt8(ascii: "-")
-        default: UInt8(ascii: "_")
+        case 62: form == .url ? UInt8(ascii: "-") : UInt8(ascii: "+")
+        default: form == .url ? UInt8(ascii: "_") : UInt8(ascii: "/")
         }
     }
 

@@ -130,32 +130,7 @@ package struct OAuthRequest {
         secret.withSpan { FormBody.append($0, to: &pair) }
         var value = SecretBuffer(capacity: pair.count * 4 / 3 + 12)
         value.append("Basic ")
-        pair.withSpan { Self.appendBase64($0, to: &value) }
+        pair.withSpan { Base64URL.append(encoding: $0, as: .standard, to: &value) }
         return value.finish()
-    }
-
-    // RFC 4648 §4, with padding.
-    private static func appendBase64(_ bytes: Span<UInt8>, to buffer: inout SecretBuffer) {
-        func digit(_ value: UInt32) -> UInt8 {
-            switch value & 63 {
-            case 0..<26: UInt8(ascii: "A") + UInt8(value & 63)
-            case 26..<52: UInt8(ascii: "a") + UInt8(value & 63) - 26
-            case 52..<62: UInt8(ascii: "0") + UInt8(value & 63) - 52
-            case 62: UInt8(ascii: "+")
-            default: UInt8(ascii: "/")
-            }
-        }
-        var index = 0
-        while index < bytes.count {
-            let left = bytes.count - index
-            let group =
-                UInt32(bytes[index]) << 16 | (left > 1 ? UInt32(bytes[index + 1]) << 8 : 0)
-                | (left > 2 ? UInt32(bytes[index + 2]) : 0)
-            buffer.append(digit(group >> 18))
-            buffer.append(digit(group >> 12))
-            buffer.append(left > 1 ? digit(group >> 6) : UInt8(ascii: "="))
-            buffer.append(left > 2 ? digit(group) : UInt8(ascii: "="))
-            index += 3
-        }
     }
 }

@@ -27,6 +27,6 @@ package enum SpendOutcome {
             return root.kind == .object
         }
         if isReadable { return nil }
-        return ErrorAnswer.isPage(response) ? .open : .lost
+        return response.isPage ? .open : .lost
     }
 }

@@ -29,7 +29,7 @@ package struct TokenAnswer: Sendable {
                 root = try document.parse(bytes)
             } catch {
                 throw RefreshFailure(
-                    bytes.isEmpty ? .empty : ErrorAnswer.isPage(response) ? .upstreamError : .malformed,
+                    bytes.isEmpty ? .empty : response.isPage ? .upstreamError : .malformed,
                     httpStatus: status)
             }
             guard root.kind == .object else { throw RefreshFailure(.malformed, httpStatus: status) }

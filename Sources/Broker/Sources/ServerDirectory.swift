@@ -4,23 +4,9 @@ import Secrets
 
 /// Knows what issuers say of themselves: their endpoints and their keys, asked once for all that want to know, and kept for a while.
 final class ServerDirectory {
-    private struct Issuer: Hashable {
-        let text: String
-        let caFile: String?
-        let proxy: String?
-    }
-
-    private struct Document<Value> {
-        var value: Value?
-        var fetchedAt: BootTime?
-        var waiters: [(Result<Value, RefreshFailure>) -> Void] = []
-        var isOut = false
-    }
-
     private let requester: Requester
-    private let clock: any Clock
-    private var metadata: [Issuer: Document<ServerMetadata>] = [:]
-    private var keys: [HTTPURL: Document<SecretBytes>] = [:]
+    private let metadata: SharedDocuments<ServerMetadata>
+    private let keys: SharedDocuments<SecretBytes>
 
     /// How long what was found is believed without asking again.
     static let lifetime = Milliseconds.seconds(3600)
@@ -29,7 +15,10 @@ final class ServerDirectory {
 
     init(requester: Requester, clock: any Clock) {
         self.requester = requester
-        self.clock = clock
+        // What an issuer said an hour ago is better than nothing, unless it is another one that answers now.
+        metadata = SharedDocuments(clock: clock) { $0.kind != .issuerMismatch }
+        // Keys change seldom: a server that cannot say which it has now most likely has those it had.
+        keys = SharedDocuments(clock: clock) { _ in true }
     }
 
     // MARK: Endpoints
@@ -43,8 +32,9 @@ final class ServerDirectory {
             completion(endpoints(configured, nil))
             return
         }
-        let key = Issuer(text: issuer, caFile: source.caFile, proxy: source.proxy)
-        let answer: (Result<ServerMetadata, RefreshFailure>) -> Void = { [self] outcome in
+        metadata.get(SharedDocuments.Place(issuer, source), noOlderThan: Self.lifetime) { [self] fetched in
+            ask(issuer, source, ServerMetadata.locations(of: issuer)[...], nil, fetched)
+        } completion: { [self] outcome in
             switch outcome {
             case .success(let found): completion(endpoints(configured, found))
             // Everything that is needed for a token is configured: what the issuer could add is done without.
@@ -52,16 +42,6 @@ final class ServerDirectory {
             case .failure(let failure): completion(.failure(failure))
             }
         }
-        var document = metadata[key] ?? Document()
-        if let value = document.value, isFresh(document.fetchedAt, Self.lifetime) {
-            answer(.success(value))
-            return
-        }
-        document.waiters.append(answer)
-        let isFirst = !document.isOut
-        document.isOut = true
-        metadata[key] = document
-        if isFirst { ask(key, source, ServerMetadata.locations(of: issuer)[...], nil) }
     }
 
     private func endpoints(
@@ -77,50 +57,21 @@ final class ServerDirectory {
     }
 
     private func ask(
-        _ key: Issuer, _ source: OAuthSource, _ locations: ArraySlice<HTTPURL>, _ earlier: RefreshFailure?
+        _ issuer: String, _ source: OAuthSource, _ locations: ArraySlice<HTTPURL>,
+        _ earlier: RefreshFailure?, _ fetched: @escaping SharedDocuments<ServerMetadata>.Completion
     ) {
         guard let url = locations.first else {
-            finish(key, .failure(earlier ?? RefreshFailure(.sourceUnavailable)))
-            return
+            return fetched(.failure(earlier ?? RefreshFailure(.sourceUnavailable)))
         }
-        let request = OAuthRequest(source: source, partition: "issuer")
-        requester.send(to: url.origin) { id in
-            request.get(url, id: id)
-        } completion: { [self] outcome in
-            let failure: RefreshFailure
-            switch outcome {
-            case .answered(let response, _):
-                do throws(RefreshFailure) {
-                    finish(key, .success(try ServerMetadata.read(response, issuer: key.text)))
-                    return
-                } catch {
-                    failure = error
-                }
-            case .failed(let cause): failure = RefreshFailure(cause)
-            case .notSent(let cause): failure = cause
+        get(url, source) { [self] outcome in
+            do throws(RefreshFailure) {
+                fetched(.success(try ServerMetadata.read(try outcome.get(), issuer: issuer)))
+            } catch {
+                // A document that is not there says less than one that is wrong.
+                let isTelling = earlier?.kind == .issuerMismatch
+                ask(issuer, source, locations.dropFirst(), isTelling ? earlier : error, fetched)
             }
-            // A document that is not there says less than one that is wrong.
-            let isTelling = earlier?.kind == .issuerMismatch
-            ask(key, source, locations.dropFirst(), isTelling ? earlier : failure)
         }
-    }
-
-    private func finish(_ key: Issuer, _ outcome: Result<ServerMetadata, RefreshFailure>) {
-        guard var document = metadata[key] else { return }
-        let waiters = document.waiters
-        document.waiters = []
-        document.isOut = false
-        var outcome = outcome
-        switch outcome {
-        case .success(let value):
-            document.value = value
-            document.fetchedAt = clock.now.boot
-        case .failure(let failure):
-            // What an issuer said an hour ago is better than nothing, unless it is another one that answers now.
-            if let value = document.value, failure.kind != .issuerMismatch { outcome = .success(value) }
-        }
-        metadata[key] = document.value == nil ? nil : document
-        for waiter in waiters { waiter(outcome) }
     }
 
     // MARK: Keys
@@ -130,56 +81,37 @@ final class ServerDirectory {
         at url: HTTPURL, source: OAuthSource, afterUnknownKey: Bool,
         completion: @escaping (Result<SecretBytes, RefreshFailure>) -> Void
     ) {
-        var document = keys[url] ?? Document()
-        let pause = afterUnknownKey ? Self.keyRefetchPause : Self.lifetime
-        if let value = document.value, isFresh(document.fetchedAt, pause) {
-            completion(.success(value))
-            return
+        let age = afterUnknownKey ? Self.keyRefetchPause : Self.lifetime
+        keys.get(SharedDocuments.Place(url.text, source), noOlderThan: age) { [self] fetched in
+            get(url, source) { outcome in
+                fetched(
+                    outcome.flatMap { response in
+                        (200..<300).contains(response.status)
+                            ? .success(response.body)
+                            : .failure(
+                                RefreshFailure(
+                                    .upstreamError, httpStatus: response.status,
+                                    retryAfter: response.retryAfter))
+                    })
+            }
+        } completion: {
+            completion($0)
         }
-        document.waiters.append(completion)
-        let isFirst = !document.isOut
-        document.isOut = true
-        keys[url] = document
-        guard isFirst else { return }
+    }
+
+    private func get(
+        _ url: HTTPURL, _ source: OAuthSource,
+        _ completion: @escaping (Result<FetchResponse, RefreshFailure>) -> Void
+    ) {
         let request = OAuthRequest(source: source, partition: "issuer")
         requester.send(to: url.origin) { id in
             request.get(url, id: id)
-        } completion: { [self] outcome in
+        } completion: { outcome in
             switch outcome {
-            case .answered(let response, _) where (200..<300).contains(response.status):
-                finish(url, .success(response.body))
-            case .answered(let response, _):
-                finish(
-                    url,
-                    .failure(
-                        RefreshFailure(
-                            .upstreamError, httpStatus: response.status, retryAfter: response.retryAfter)))
-            case .failed(let cause): finish(url, .failure(RefreshFailure(cause)))
-            case .notSent(let cause): finish(url, .failure(cause))
+            case .answered(let response, _): completion(.success(response))
+            case .failed(let cause): completion(.failure(RefreshFailure(cause)))
+            case .notSent(let cause): completion(.failure(cause))
             }
         }
-    }
-
-    private func finish(_ url: HTTPURL, _ outcome: Result<SecretBytes, RefreshFailure>) {
-        guard var document = keys[url] else { return }
-        let waiters = document.waiters
-        document.waiters = []
-        document.isOut = false
-        var outcome = outcome
-        switch outcome {
-        case .success(let value):
-            document.value = value
-            document.fetchedAt = clock.now.boot
-        case .failure:
-            // Keys change seldom: a server that cannot say which it has now most likely has those it had.
-            if let value = document.value { outcome = .success(value) }
-        }
-        keys[url] = document.value == nil ? nil : document
-        for waiter in waiters { waiter(outcome) }
-    }
-
-    private func isFresh(_ fetchedAt: BootTime?, _ lifetime: Milliseconds) -> Bool {
-        guard let fetchedAt else { return false }
-        return clock.now.boot < fetchedAt + lifetime
     }
 }

@@ -32,11 +32,11 @@ package enum SourceAnswer {
                 status: response.status)
         case 401, 403:
             throw RefreshFailure(
-                isPage(response) ? .upstreamError : .rejected, httpStatus: response.status,
-                providerCode: errorCode(in: response.body), retryAfter: response.retryAfter)
+                response.isPage ? .upstreamError : .rejected, httpStatus: response.status,
+                providerCode: response.errorCode, retryAfter: response.retryAfter)
         default:
             throw RefreshFailure(
-                .upstreamError, httpStatus: response.status, providerCode: errorCode(in: response.body),
+                .upstreamError, httpStatus: response.status, providerCode: response.errorCode,
                 retryAfter: response.retryAfter)
         }
     }
@@ -94,32 +94,5 @@ package enum SourceAnswer {
                 credential: credential, expiries: Expiries(hint: hint.moment, exp: exp.moment),
                 originDate: originDate),
             hasImplausibleExpiry: hint == .implausible || exp == .implausible)
-    }
-
-    private static func isPage(_ response: FetchResponse) -> Bool {
-        guard let type = response.contentType?.lowercased() else { return false }
-        return type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")
-    }
-
-    /// The `error` member of a JSON body (RFC 6749 §5.2), where it is a word that is safe to print.
-    private static func errorCode(in body: SecretBytes) -> String? {
-        body.withSpan { bytes in
-            var document = JSONDocument()
-            guard let root = try? document.parse(bytes), let code = root.member("error"),
-                code.kind == .string,
-                (1...64).contains(code.raw.count)
-            else { return nil }
-            let raw = code.raw
-            for index in 0..<raw.count {
-                switch raw[index] {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
-                    UInt8(ascii: "."):
-                    continue
-                default: return nil
-                }
-            }
-            return code.string
-        }
     }
 }
