@@ -149,12 +149,14 @@ extension Definitions {
         _ name: String, grant: String = "g", scope: [String] = [],
         issuer: String = AuthorizationServer.issuer,
         authentication: OAuthSource.ClientAuthentication = .none,
-        introspection: OAuthSource.Introspection = .automatic, flow: OAuthSource.Flow? = nil
+        introspection: OAuthSource.Introspection = .automatic, flow: OAuthSource.Flow? = nil,
+        caFile: String? = nil
     ) -> AccountDefinition {
         let source = OAuthSource(
             endpoints: OAuthSource.Endpoints(issuer: issuer),
             flow: flow ?? .refreshToken(grant: self.name(grant)), clientID: "client",
-            authentication: authentication, scope: scope, introspection: introspection)
+            authentication: authentication, scope: scope, introspection: introspection,
+            caFile: caFile)
         return AccountDefinition(name: self.name(name), provider: .oauth, source: .oauth(source))
     }
 }

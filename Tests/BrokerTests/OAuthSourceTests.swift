@@ -128,6 +128,18 @@ import Testing
         #expect(bench.server.reuses == 0)
     }
 
+    @Test func `keys that one authority vouched for are not believed by who trusts another`() throws {
+        let bench = try GrantBench([
+            Definitions.oauth("a", flow: .clientCredentials),
+            Definitions.oauth("b", flow: .clientCredentials),
+            Definitions.oauth("c", flow: .clientCredentials, caFile: "/etc/other-ca.pem"),
+        ])
+        bench.server.idToken = "e30.e30.AAAA"
+        for account in ["a", "b", "c"] { _ = bench.get(account) }
+        let asked = bench.stage.fetcher.all.filter { $0.url.text.hasSuffix("/keys") }
+        #expect(asked.map(\.caFile) == [nil, "/etc/other-ca.pem"])
+    }
+
     @Test func `an origin that is down is not asked, and no intent is written for it`() throws {
         let bench = try GrantBench(
             (0..<6).map { Definitions.oauth("a\($0)", flow: .clientCredentials) } + [Definitions.oauth("g")])
