@@ -258,6 +258,7 @@ package final class Broker {
             endCheck(of: account, .shuttingDown)
         }
         keeper.shutDown()
+        requester.close()
         ports.waker.wake(at: nil)
         announcedWake = nil
         if keeper.nextWakeUp != nil { scheduleWake() }

@@ -104,15 +104,15 @@ extension Broker {
         defer { settle(account, now) }
         // A refresh token that can be used once is not spent to see whether it works.
         if case .oauth(let source) = source, case .refreshToken = source.flow {
-            oauth.check(source) { [weak self, unowned account] failure in
-                guard account.lastCheck == check else { return }
+            oauth.check(source) { [weak self, weak account] failure in
+                guard let account, account.lastCheck == check else { return }
                 self?.endCheck(of: account, .checked(failure))
             }
             return
         }
         let id = runner.start(source, account: account.name, reason: .forced) {
-            [weak self, unowned account] outcome in
-            guard account.lastCheck == check else { return }
+            [weak self, weak account] outcome in
+            guard let account, account.lastCheck == check else { return }
             account.check?.id = nil
             switch outcome {
             case .success: self?.endCheck(of: account, .checked(nil))

@@ -100,7 +100,6 @@ extension Broker {
             held.destination == source.destination, accountsSpending(name).count == 1
         {
             grant = name
-            tokens.append((held.refreshToken, .refreshToken))
         }
         if source != nil, let credential = account.session.held?.credential, !account.session.isParked {
             tokens.append((credential.accessToken ?? credential.bearer, .accessToken))
@@ -109,8 +108,9 @@ extension Broker {
             observer?.broker(answers: waiter, for: account, .alreadyAnonymous)
             return
         }
-        forget(account, grant) { [weak self] failure in
+        forget(account, grant) { [weak self] failure, refreshToken in
             guard let self else { return }
+            let tokens = (refreshToken.map { [($0, .refreshToken)] } ?? []) + tokens
             if let failure {
                 observer?.broker(answers: waiter, for: account, .storeFailed(failure))
             } else if let source, !tokens.isEmpty {
@@ -123,18 +123,21 @@ extension Broker {
         }
     }
 
-    // The credential first: nothing may be fetched again with a grant that is about to go.
+    // The credential first: nothing may be fetched again with a grant that is about to go. Which refresh token goes with it is known
+    // only then: one that is out may have been replaced meanwhile.
     private func forget(
-        _ account: Account, _ grant: GrantName?, _ completion: @escaping (StoreFailure?) -> Void
+        _ account: Account, _ grant: GrantName?,
+        _ completion: @escaping (StoreFailure?, _ refreshToken: SecretBytes?) -> Void
     ) {
         ownWaiter { [weak self] inner in
             self?.apply(.deleted(waiter: inner), to: account)
         } completion: { [weak self] failure in
-            guard failure == nil, let self, let grant else { return completion(failure) }
+            guard failure == nil, let self, let grant else { return completion(failure, nil) }
+            let refreshToken = keeper.session(grant)?.held?.refreshToken
             ownWaiter { [weak self] inner in
                 self?.keeper.delete(grant, waiter: inner)
             } completion: {
-                completion($0)
+                completion($0, refreshToken)
             }
         }
     }
@@ -147,7 +150,8 @@ extension Broker {
             switch outcome {
             case .failure(let failure): completion(failure)
             case .success(let secrets):
-                oauth.client(of: source, secrets: secrets, partition: "client " + source.clientID) { [self] outcome in
+                oauth.client(of: source, secrets: secrets, partition: "client " + source.clientID) {
+                    [self] outcome in
                     switch outcome {
                     case .failure(let failure): completion(failure)
                     case .success(let client): revoke(tokens[...], client, nil, completion)
@@ -175,7 +179,7 @@ extension Broker {
             log.log(
                 .notice, "Grant imported", id: MessageID.grantImported, (.grant, .public(name.text)),
                 (.generation, .integer(generation.number)))
-            renewSources { definition in
+            renewSources(signsIn: true) { definition in
                 guard case .oauth(let source) = definition.source else { return false }
                 return source.flow == .refreshToken(grant: name)
             }

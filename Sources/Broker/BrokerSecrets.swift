@@ -24,7 +24,7 @@ extension Broker {
             if failure == nil {
                 secrets[name] = held
                 log.log(.notice, "Secret set", id: MessageID.secretSet, (.secret, .public(name.text)))
-                renewSources { $0.source?.references.contains(.secret(name)) ?? false }
+                renewSources(signsIn: false) { $0.source?.references.contains(.secret(name)) ?? false }
             }
             observer?.broker(answers: waiter, for: nil, failure.map { .storeFailed($0) } ?? .done)
         }
@@ -52,9 +52,9 @@ extension Broker {
     }
 
     /// Lets accounts try again at once: what they need was replaced.
-    func renewSources(where isConcerned: (AccountDefinition) -> Bool) {
+    func renewSources(signsIn: Bool, where isConcerned: (AccountDefinition) -> Bool) {
         for account in accounts.sorted() where isConcerned(account.definition) {
-            apply(.sourceRenewed, to: account)
+            apply(.sourceRenewed(signsIn: signsIn), to: account)
         }
     }
 }

@@ -14,7 +14,7 @@
 
 #define CO_FUNCTIONS(X) \
     X(BN_bin2bn) X(BN_bn2binpad) X(BN_clear_free) X(BN_free) X(BN_is_odd) X(BN_is_word) X(BN_is_zero) X(BN_num_bits) X(BN_secure_new) \
-    X(CRYPTO_free) X(ECDSA_SIG_free) X(ECDSA_SIG_get0) X(ECDSA_SIG_new) X(ECDSA_SIG_set0) X(ERR_clear_error) \
+    X(ECDSA_SIG_free) X(ECDSA_SIG_get0) X(ECDSA_SIG_new) X(ECDSA_SIG_set0) X(ERR_clear_error) \
     X(EVP_Digest) X(EVP_DigestSign) X(EVP_DigestSignInit) X(EVP_DigestVerify) X(EVP_DigestVerifyInit) \
     X(EVP_MD_CTX_free) X(EVP_MD_CTX_new) X(EVP_PKEY_CTX_free) X(EVP_PKEY_CTX_new_from_name) \
     X(EVP_PKEY_CTX_new_from_pkey) X(EVP_PKEY_CTX_set_rsa_mgf1_md) X(EVP_PKEY_CTX_set_rsa_padding) \

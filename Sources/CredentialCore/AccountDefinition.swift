@@ -45,7 +45,7 @@ package struct AccountDefinition: Equatable, Sendable {
     ///
     /// A generic credential is sent nowhere by us; one of an OAuth provider to the endpoints of that provider.
     package var destination: Destination {
-        if case .oauth(let source) = source, provider == .oauth { return source.destination }
+        if case .oauth(let source) = source { return source.destination }
         return Destination("provider=\(provider.rawValue)")
     }
 }

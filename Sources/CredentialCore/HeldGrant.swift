@@ -48,6 +48,9 @@ package struct HeldGrant: Sendable {
         self.uncertainAttempts = uncertainAttempts
     }
 
+    /// Grants that may be at their servers at once: for so many a store keeps room.
+    package static let spendingLimit = 8
+
     /// Bytes of a refresh token at most: what a token may have.
     package static let tokenLimit = Credential.tokenLimit
 

@@ -5,8 +5,9 @@ import Glibc
 /// Holds on to the process that connected, so that its number cannot come to mean another one.
 ///
 /// Difficulty: a process number says nothing by itself; the process may have ended and the number be another's by the time it is
-/// looked at. Where the kernel has SO_PEERPIDFD, a descriptor stands for the very process that connected. Where it has not, the process'
-/// directory and the moment at which it was started do, taken when the connection is accepted.
+/// looked at. Where the kernel has SO_PEERPIDFD (Linux 6.5), a descriptor stands for the very process that connected. Where it has not, the
+/// process' directory does, taken when the connection is accepted: it dies with its process. Between the connect and the accept the
+/// number may still have passed to another process of the same user, which is what remains on such a kernel.
 package final class PeerPin {
     private enum Hold {
         case descriptor(Int32)

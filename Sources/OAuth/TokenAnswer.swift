@@ -66,6 +66,19 @@ package struct TokenAnswer: Sendable {
         }
     }
 
+    /// Whether a refresh token came that can be neither kept nor sent: the one that was spent is worth nothing any more all the same.
+    package static func hasUnusableSuccessor(_ response: FetchResponse) -> Bool {
+        guard (200..<300).contains(response.status) else { return false }
+        return response.body.withSpan { bytes in
+            var document = JSONDocument(limits: JSONLimits(length: OAuthRequest.answerLimit, depth: 32))
+            guard let root = try? document.parse(bytes), root.kind == .object,
+                let value = root.member("refresh_token"), !value.isNull
+            else { return false }
+            guard value.kind == .string, let token = value.secret else { return true }
+            return !token.isEmpty && !HeldGrant.isUsable(token)
+        }
+    }
+
     private static func assemble(
         idToken: SecretBytes?, accessToken: SecretBytes?, refreshToken: SecretBytes?, scope: String?,
         issuer: String?, hint: ExpiryReading, _ response: FetchResponse

@@ -134,17 +134,19 @@ extension RPCServer {
         guard broker.grant(named: name) != nil else {
             throw CallFailure(invalidParams: "there is no grant \(name)")
         }
+        let revoke = try parameters.flag("revoke") ?? true
         let waiter = wait(call) { [unowned self] answer in
             answerRevocation(call, answer, nil) { writer in
                 writer.key("grant")
                 writer.string(name.text)
             }
         }
-        broker.deleteGrant(name, revoke: try parameters.flag("revoke") ?? true, waiter: waiter)
+        broker.deleteGrant(name, revoke: revoke, waiter: waiter)
     }
 
     func authDeauthenticate(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
+        try requireOpenStore()
         let waiter = wait(call) { [unowned self] answer in
             answerRevocation(call, answer, account) { writer in
                 writer.key("account")

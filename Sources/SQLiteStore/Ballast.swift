@@ -14,7 +14,7 @@ final class Ballast {
     private static let bytesPerGrant = 2 * HeldGrant.tokenLimit + (128 << 10)
     private static let bytesPerCredential = 4 * Credential.tokenLimit + (192 << 10)
     /// Grants that may be on their way to their servers at once.
-    static let intentLimit = 8
+    static let intentLimit = HeldGrant.spendingLimit
 
     private static let size = bytesPerIntent * intentLimit
     private static let chunk = 256 << 10

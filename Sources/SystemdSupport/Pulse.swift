@@ -81,7 +81,9 @@ package final class Pulse {
             if boot() < busyUntil { serviceManager.watchdog() }
             return
         }
-        serviceManager.watchdog()
-        isAsked = ask { [weak self] in self?.isAsked = false }
+        // A question that finds no room is one that is not answered either.
+        let hasRoom = ask { [weak self] in self?.isAsked = false }
+        isAsked = hasRoom
+        if hasRoom || boot() < busyUntil { serviceManager.watchdog() }
     }
 }

@@ -66,7 +66,7 @@ package final class WorkerListener {
                 reaper?.set(bootMilliseconds: 0)
             }
         } catch {
-            close(channel)
+            // The channel was the server's from the first moment, and went with it.
             return
         }
         timer?.cancel()

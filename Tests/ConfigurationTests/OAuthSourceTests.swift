@@ -85,7 +85,7 @@ private let defects: [SourceDefect] = [
     .init(oauth + "isuer = \"x\"", "source.isuer", .unknownKey(nearest: "issuer")),
     .init(oauth + "ca_file = \"x\"", "source.ca_file", .relativePath),
     .init(oauth + "proxy = \"x\"", "source.proxy", .proxy),
-    .init(oauth + "timeout = 61", "source.timeout", .outOfRange(from: 1, to: 60)),
+    .init(oauth + "timeout = 11", "source.timeout", .outOfRange(from: 1, to: 10)),
     .init("kind = \"jwt\"\nalgorithm = \"RS256\"", "source.key", .missing),
     .init("kind = \"jwt\"\nkey = { file = \"/k\" }", "source.algorithm", .missing),
     .init("kind = \"jwt\"\nkey = \"k\"\nalgorithm = \"HS256\"", "source.key", .literalSecret),

@@ -134,7 +134,7 @@ extension Seeded {
                 .randomElement(using: &self) ?? .never,
             caFile: maybe { "/" + $0.text(letters, 1...9) },
             proxy: maybe { "http://proxy.example:\(Int.random(in: 1...65535, using: &$0))" },
-            timeout: Milliseconds(.random(in: 1000...60_000, using: &self)))
+            timeout: Milliseconds(.random(in: 1000...10_000, using: &self)))
     }
 
     fileprivate mutating func jwt() -> JWTSource {

@@ -67,10 +67,12 @@ import Testing
         #expect(try bench.beat() == ["WATCHDOG=1"])
     }
 
-    @Test func `a question that could not be asked is asked at the next beat`() throws {
+    @Test func `a question that finds no room is one that is not answered, and is asked at the next beat`()
+        throws
+    {
         let bench = try Bench(watchdog: 30_000_000)
         bench.worker.isFull = true
-        #expect(try bench.beat().last == "WATCHDOG=1")
+        for _ in 0..<3 { #expect(try !bench.beat().contains("WATCHDOG=1")) }
         bench.worker.isFull = false
         #expect(try bench.beat() == ["WATCHDOG=1"])
         #expect(bench.worker.questions.count == 1)

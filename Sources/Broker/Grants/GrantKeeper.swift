@@ -20,9 +20,6 @@ final class GrantKeeper {
     /// Told what came of an import or a deletion.
     var answered: ((WaiterID, StoreFailure?) -> Void)?
 
-    /// Grants that may be on their way to their servers at once: for so many a store keeps room.
-    static let flightLimit = 8
-
     init(clock: any Clock, log: Logger, runner: OAuthRunner, store: @escaping Store) {
         self.clock = clock
         self.log = log
@@ -101,7 +98,7 @@ final class GrantKeeper {
         guard !isServingQueue else { return }
         isServingQueue = true
         defer { isServingQueue = false }
-        while !queue.isEmpty, sessions.values.count(where: { $0.isInFlight }) < Self.flightLimit {
+        while !queue.isEmpty, sessions.values.count(where: { $0.isInFlight }) < HeldGrant.spendingLimit {
             let name = queue.removeFirst()
             guard var session = sessions[name], session.canBegin else { continue }
             let effects = session.apply(.begin, at: clock.now)

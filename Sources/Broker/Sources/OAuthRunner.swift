@@ -148,6 +148,8 @@ final class OAuthRunner {
         case .notSent(let failure): return .failed(failure, .notSpent)
         case .failed(let failure):
             return .failed(RefreshFailure(failure), SpendOutcome.certainty(of: failure))
+        case .answered(let response, _) where TokenAnswer.hasUnusableSuccessor(response):
+            return .failed(RefreshFailure(.malformed, httpStatus: response.status), .gone)
         case .answered(let response, let sentAt):
             do throws(RefreshFailure) {
                 let answer = try read(response, sentAt, client)

@@ -24,6 +24,7 @@ final class Requester {
     private var gates: [String: OriginGate] = [:]
     private var lastID: UInt64 = 0
     private var turns: [UInt64] = []
+    private var isClosed = false
 
     init(fetcher: any FetchPort, clock: any Clock, draw: @escaping () -> UInt64) {
         self.fetcher = fetcher
@@ -61,6 +62,18 @@ final class Requester {
         return id
     }
 
+    /// Sends nothing any more: what waits for its turn is refused, what is out comes back.
+    func close() {
+        isClosed = true
+        for id in requests.filter({ $0.value.sentAt == nil }).keys.sorted() { refuseToSend(id) }
+    }
+
+    private func refuseToSend(_ id: UInt64) {
+        guard let request = requests.removeValue(forKey: id) else { return }
+        leaveGate(request.origin, id, .unknown)
+        request.completion(.notSent(RefreshFailure(.sourceUnavailable)))
+    }
+
     /// Gives a request up; its completion is not called.
     func cancel(_ id: UInt64) {
         guard let request = requests.removeValue(forKey: id) else { return }
@@ -84,6 +97,7 @@ final class Requester {
 
     private func send(_ id: UInt64) {
         guard let request = requests[id] else { return }
+        if isClosed { return refuseToSend(id) }
         do throws(RefreshFailure) {
             let made = try request.make(id)
             requests[id]?.sentAt = clock.now.boot

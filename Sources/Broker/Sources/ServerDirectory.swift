@@ -37,8 +37,11 @@ final class ServerDirectory {
         } completion: { [self] outcome in
             switch outcome {
             case .success(let found): completion(endpoints(configured, found))
-            // Everything that is needed for a token is configured: what the issuer could add is done without.
-            case .failure where configured.token != nil: completion(endpoints(configured, nil))
+            // Everything that is needed for a token is configured: what the issuer could add is done without. But for the keys of ID
+            // tokens: without them a grant would be spent for what cannot be believed.
+            case .failure
+            where configured.token != nil && (configured.keys != nil || source.flow == .clientCredentials):
+                completion(endpoints(configured, nil))
             case .failure(let failure): completion(.failure(failure))
             }
         }

@@ -20,9 +20,13 @@ final class SharedDocuments<Value> {
     private struct Document {
         var value: Value?
         var fetchedAt: BootTime?
+        var failure: (RefreshFailure, at: BootTime)?
         var waiters: [Completion] = []
         var isOut = false
     }
+
+    /// How long what could not be had is not asked for again.
+    static var failurePause: Milliseconds { .seconds(5) }
 
     private let clock: any Clock
     // Whether what was known before is better than this failure.
@@ -43,6 +47,9 @@ final class SharedDocuments<Value> {
         if let value = document.value, let fetchedAt = document.fetchedAt, clock.now.boot < fetchedAt + age {
             return completion(.success(value))
         }
+        if let (failure, at) = document.failure, clock.now.boot < at + Self.failurePause {
+            return completion(outcome(document, failure))
+        }
         document.waiters.append(completion)
         let isFirst = !document.isOut
         document.isOut = true
@@ -55,15 +62,22 @@ final class SharedDocuments<Value> {
         let waiters = document.waiters
         document.waiters = []
         document.isOut = false
-        var outcome = outcome
+        var told = outcome
         switch outcome {
         case .success(let value):
             document.value = value
             document.fetchedAt = clock.now.boot
+            document.failure = nil
         case .failure(let failure):
-            if let value = document.value, outlives(failure) { outcome = .success(value) }
+            document.failure = (failure, clock.now.boot)
+            told = self.outcome(document, failure)
         }
-        documents[place] = document.value == nil ? nil : document
-        for waiter in waiters { waiter(outcome) }
+        documents[place] = document
+        for waiter in waiters { waiter(told) }
+    }
+
+    private func outcome(_ document: Document, _ failure: RefreshFailure) -> Result<Value, RefreshFailure> {
+        if let value = document.value, outlives(failure) { return .success(value) }
+        return .failure(failure)
     }
 }

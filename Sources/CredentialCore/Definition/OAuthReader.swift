@@ -38,7 +38,8 @@ extension AccountReader {
         }
         let caFile = table.entry("ca_file").flatMap { path($0, table) }
         let proxy = readProxy(&table)
-        let timeout = table.seconds("timeout", in: 1...60)
+        // A refresh token that is out is waited for when the daemon is stopped, and that has an end.
+        let timeout = table.seconds("timeout", in: 1...10)
         guard let clientID, let flow, let authentication, issuer != nil || token != nil else { return nil }
         return .oauth(
             OAuthSource(

@@ -28,6 +28,8 @@ package enum SpendCertainty: Equatable, Sendable {
     case open
     /// It may have arrived, and what came of it was lost.
     case lost
+    /// It was spent, and what came in its place cannot be kept or sent.
+    case gone
 }
 
 /// What a token endpoint made of a refresh token.

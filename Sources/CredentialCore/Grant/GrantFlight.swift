@@ -7,7 +7,13 @@ extension GrantSession {
         guard let flight, !isReplacementPending else { return }
         let isReplaced = held == nil || generation != flight.generation
         switch flight.phase {
-        case .recording, .sent, .storing: break
+        case .recording, .sent: break
+        case .storing(let brought, _):
+            // Replaced before the disk took what it brought: whoever waits asks again of what is there now.
+            guard held == nil || generation != brought else { break }
+            self.flight = nil
+            effects.append(.drop(flight: flight.id))
+            requeue(flight, &effects)
         case .recorded:
             // Nobody wants it any more: then it is not spent either.
             guard !isReplaced, !isShuttingDown, !flight.turns.isEmpty, let token = held?.refreshToken else {
@@ -72,7 +78,7 @@ extension GrantSession {
             lastFailure = failure
             held = next
             generation = next.generation
-            self.flight?.phase = .storing(failure: failure)
+            self.flight?.phase = .storing(next.generation, failure: failure)
             store(
                 .successor(next.generation), .putGrant(next, expected: expected), next.generation, &effects)
         case .failed(let failure, let certainty):
@@ -101,13 +107,19 @@ extension GrantSession {
             isDoubtful = true
             note(.usable, &effects)
         case .notSpent:
-            // After a lost answer any refusal of the token may mean that it was spent by us.
-            let isRefusal = failure.kind == .grantDead || failure.kind == .rejected
-            if isRefusal, uncertain, failure.kind == .grantDead || (held?.uncertainAttempts ?? 0) > 0 {
+            if failure.kind == .grantDead {
+                return giveUp(uncertain ? .possiblySpent : .dead, failure, &effects)
+            }
+            // After a lost answer the server's refusal may mean that the token was spent by us. A 400 or 401 is about what was
+            // sent (RFC 6749 §5.2), whatever its body; what else has no word of the server's may be a gateway's.
+            let isVerdict =
+                failure.kind == .rejected
+                && (failure.providerCode != nil || failure.httpStatus == 400 || failure.httpStatus == 401)
+            if isVerdict, (held?.uncertainAttempts ?? 0) > 0 {
                 return giveUp(.possiblySpent, failure, &effects)
             }
-            if failure.kind == .grantDead { return giveUp(.dead, failure, &effects) }
             note(.usable, &effects)
+        case .gone: return giveUp(.possiblySpent, failure, &effects)
         }
         return failure
     }

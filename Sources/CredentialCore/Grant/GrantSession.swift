@@ -20,7 +20,7 @@ package struct GrantSession: Sendable {
             /// The answer waits until an import or a deletion is on disk, or is not.
             case answered(SpendAnswer)
             /// The successor is on its way to the disk.
-            case storing(failure: RefreshFailure?)
+            case storing(Generation, failure: RefreshFailure?)
         }
         let id: UInt64
         let key: SpendKey
@@ -119,7 +119,7 @@ package struct GrantSession: Sendable {
     package var isUncertain: Bool { isDoubtful || (held?.uncertainAttempts ?? 0) > 0 }
 
     /// When `wokeUp` has something to do; nil: never by itself.
-    package var nextWakeUp: BootTime? { pending.isEmpty && flight == nil ? persistAgainAt : nil }
+    package var nextWakeUp: BootTime? { pending.isEmpty && mayStoreAgain ? persistAgainAt : nil }
 
     var isReplacementPending: Bool {
         pending.contains { change in

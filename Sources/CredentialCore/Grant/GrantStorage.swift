@@ -14,6 +14,8 @@ extension GrantSession {
         }
         // What was asked for on top of a change that came to nothing is refused in turn; from then on the disk is known again.
         if pending.isEmpty { expected = onDisk }
+        // Told after what became of a flight: who hears of an import asks at once.
+        var news: [GrantEffect] = []
         switch change.content {
         case .intent: intentStored(failure, &effects)
         case .successor(let generation): successorStored(generation, failure, now, &effects)
@@ -23,21 +25,22 @@ extension GrantSession {
             if failure == nil {
                 held = grant
                 replaced(by: grant.generation, &effects)
-                effects.append(.announce(.imported(grant.generation)))
+                news.append(.announce(.imported(grant.generation)))
             }
-            effects.append(.answer(waiter, failure))
+            news.append(.answer(waiter, failure))
         case .deleted(let generation, let waiter):
             if failure == nil {
                 held = nil
                 flight?.isUnwanted = true
                 replaced(by: generation, &effects)
-                effects.append(.announce(.deleted))
+                news.append(.announce(.deleted))
                 fail(waiting.map(\.id), RefreshFailure(.grantMissing), &effects)
                 waiting.removeAll()
             }
-            effects.append(.answer(waiter, failure))
+            news.append(.answer(waiter, failure))
         }
         proceed(now, &effects)
+        effects += news
     }
 
     private mutating func replaced(by newest: Generation, _ effects: inout [GrantEffect]) {
@@ -66,17 +69,17 @@ extension GrantSession {
     }
 
     private mutating func successorStored(
-        _ generation: Generation, _ failure: StoreFailure?, _ now: Instant, _ effects: inout [GrantEffect]
+        _ stored: Generation, _ failure: StoreFailure?, _ now: Instant, _ effects: inout [GrantEffect]
     ) {
         if let failure {
-            // It cost a grant: it is kept in memory and stored as soon as that works.
+            // It cost a grant: it is kept in memory and stored as soon as that works. Nobody is answered before.
+            if persistAgainAt == nil { effects.append(.announce(.notStored(failure))) }
             persistAgainAt = now.boot + persistInterval
-            effects.append(.announce(.notStored(failure)))
-        } else {
-            persistAgainAt = nil
-            effects.append(.announce(.rotated(generation)))
+            return
         }
-        guard let flight, case .storing(let refused) = flight.phase else { return }
+        persistAgainAt = nil
+        guard let flight, case .storing(_, let refused) = flight.phase else { return }
+        if stored > flight.generation { effects.append(.announce(.rotated(stored))) }
         self.flight = nil
         if let refused {
             effects.append(.drop(flight: flight.id))
@@ -88,10 +91,18 @@ extension GrantSession {
 
     /// Tries once more to store what is in memory only.
     mutating func storeAgain(_ now: Instant, _ effects: inout [GrantEffect]) {
-        // While a flight is out, its intent is what the disk must have.
-        guard let persistAgainAt, persistAgainAt <= now.boot, pending.isEmpty, flight == nil, let held
+        // While a refresh token is out, its intent is what the disk must have.
+        guard let persistAgainAt, persistAgainAt <= now.boot, pending.isEmpty, mayStoreAgain, let held
         else { return }
         self.persistAgainAt = now.boot + persistInterval
-        store(.note, .putGrant(held, expected: expected), held.generation, &effects)
+        store(
+            flight == nil ? .note : .successor(held.generation), .putGrant(held, expected: expected),
+            held.generation, &effects)
+    }
+
+    /// Whether no flight is out but one that came back.
+    var mayStoreAgain: Bool {
+        guard let flight else { return true }
+        return if case .storing = flight.phase { true } else { false }
     }
 }

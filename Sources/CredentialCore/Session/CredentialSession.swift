@@ -126,11 +126,11 @@ package struct CredentialSession: Sendable {
             giveUpFlight(&effects)
             wanted = nil
             answerAll(.failure(.stopped), &effects)
-        case .sourceRenewed:
+        case .sourceRenewed(let signsIn):
             failures = FailureRecord()
             shortfall = nil
             if signIn != .credentialRejected { signIn = nil }
-            isSignedOut = false
+            if signsIn { isSignedOut = false }
             wokeUp(now, draw, &effects)
         case .wokeUp: wokeUp(now, draw, &effects)
         case .shuttingDown:

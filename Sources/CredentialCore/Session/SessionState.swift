@@ -114,7 +114,9 @@ package enum SessionEvent: Sendable {
     case waitersLeft(Set<WaiterID>)
     case started, stopped
     /// What the source needs was replaced, as by the import of a grant: earlier failures say nothing any more.
-    case sourceRenewed
+    ///
+    /// Who signed out stays signed out, unless what came is there to sign in with.
+    case sourceRenewed(signsIn: Bool)
     /// Time has passed, or a clock was set.
     case wokeUp
     case shuttingDown
