@@ -54,7 +54,8 @@ extension Broker {
     /// Lets accounts try again at once: what they need was replaced.
     func renewSources(signsIn: Bool, where isConcerned: (AccountDefinition) -> Bool) {
         for account in accounts.sorted() where isConcerned(account.definition) {
-            apply(.sourceRenewed(signsIn: signsIn), to: account)
+            let outdatesHeld = !signsIn && account.definition.source?.isMadeOfSecrets == true
+            apply(.sourceRenewed(signsIn: signsIn, outdatesHeld: outdatesHeld), to: account)
         }
     }
 }

@@ -71,6 +71,14 @@ package enum SourceDefinition: Equatable, Sendable {
 }
 
 extension SourceDefinition {
+    /// Whether its credentials are made of the secrets that it refers to, and of nothing else: with another secret they are outdated.
+    package var isMadeOfSecrets: Bool {
+        switch self {
+        case .static, .jwt: true
+        case .file, .http, .oauth: false
+        }
+    }
+
     /// Whether asking it costs a refresh token that may be good for one use.
     package var spendsGrant: Bool {
         guard case .oauth(let source) = self, case .refreshToken = source.flow else { return false }

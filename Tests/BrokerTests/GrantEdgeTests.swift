@@ -135,4 +135,39 @@ import Testing
         bench.stage.run()
         #expect(bench.stage.account("a") == nil)
     }
+
+    @Test func `a key that is replaced replaces the tokens that were signed with it`() throws {
+        let source = JWTSource(
+            key: .secret(Definitions.name("k")), algorithm: .hs256, lifetime: .seconds(3600), claims: [])
+        let bench = try GrantBench([
+            AccountDefinition(name: Definitions.name("a"), source: .jwt(source))
+        ])
+        func set(_ value: String) {
+            _ = bench.stage.call(bench.admin, "secret.set", #"{"secret":"k","value":"\#(value)"}"#)
+        }
+        set("the first key of this account")
+        let first = bench.get("a")
+        #expect(first.contains(#""generation":1"#))
+        bench.stage.advance(.seconds(5))
+        set("another key, since the first leaked")
+        let second = bench.get("a")
+        #expect(second.contains(#""generation":2"#))
+        // The same key again outdates what was signed with it as well: nobody compares keys.
+        bench.stage.advance(.seconds(5))
+        set("another key, since the first leaked")
+        #expect(bench.get("a").contains(#""generation":3"#))
+    }
+
+    @Test func `an account whose grant is parked is parked`() throws {
+        let bench = try GrantBench([Definitions.oauth("a")]) { stage in
+            stage.store.put(
+                GrantTests.left(.usable, "rt-1", uncertain: 0, destination: Destination("provider=oauth;old"))
+            )
+        }
+        bench.stage.advance(.seconds(2))
+        #expect(bench.get("a", #","wait":0"#).contains(#""kind":"account_parked""#))
+        #expect(bench.stage.broker.stateCounts() == [.parked: 1])
+    }
 }
+
+private typealias GrantTests = `Grants that are spent`

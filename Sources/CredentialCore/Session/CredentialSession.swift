@@ -36,7 +36,7 @@ package struct CredentialSession: Sendable {
 
     /// Why a credential that has not expired is not handed out as it is.
     enum Distrust: Equatable, Sendable {
-        /// A platform refused it, and a refresh because of that is out or about to begin.
+        /// A platform refused it, or what it was made of was replaced, and a refresh because of that is out or about to begin.
         case rejected
         /// The wall clock was earlier than `until`, which is in the store: what it says of expiry means nothing till then.
         case clock(until: WallTime)
@@ -126,11 +126,17 @@ package struct CredentialSession: Sendable {
             giveUpFlight(&effects)
             wanted = nil
             answerAll(.failure(.stopped), &effects)
-        case .sourceRenewed(let signsIn):
+        case .sourceRenewed(let signsIn, let outdatesHeld):
             failures = FailureRecord()
             shortfall = nil
             if signIn != .credentialRejected { signIn = nil }
             if signsIn { isSignedOut = false }
+            if outdatesHeld, held != nil {
+                // One that is out was asked for with what was replaced, too.
+                giveUpFlight(&effects)
+                wanted = .forced
+                distrust = distrust ?? .rejected
+            }
             wokeUp(now, draw, &effects)
         case .wokeUp: wokeUp(now, draw, &effects)
         case .shuttingDown:

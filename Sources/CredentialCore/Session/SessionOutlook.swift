@@ -39,6 +39,8 @@ extension CredentialSession {
         }
         if isParked { return .parked }
         if flight != nil || isRefreshBeingStored { return .refreshing }
+        // The grant that it would be fetched with is for another destination.
+        if !isUsable(at: now), failures.last?.kind == .grantParked { return .parked }
         guard isUsable(at: now) else { return signIn != nil || !traits.hasSource ? .signInNeeded : .expired }
         if failures.last != nil { return .stale }
         return schedule?.isDue(at: now) == true ? .due : .fresh

@@ -116,7 +116,8 @@ package enum SessionEvent: Sendable {
     /// What the source needs was replaced, as by the import of a grant: earlier failures say nothing any more.
     ///
     /// Who signed out stays signed out, unless what came is there to sign in with.
-    case sourceRenewed(signsIn: Bool)
+    /// With `outdatesHeld` what is held was made of what was replaced, and is to be replaced as well.
+    case sourceRenewed(signsIn: Bool, outdatesHeld: Bool)
     /// Time has passed, or a clock was set.
     case wokeUp
     case shuttingDown
