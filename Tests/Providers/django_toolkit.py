@@ -1,6 +1,7 @@
 """A second real provider: django-oauth-toolkit from PyPI, in an environment of its own below .build."""
 
 import base64
+import fcntl
 import http.client
 import json
 import os
@@ -18,7 +19,17 @@ PACKAGES = ["django-oauth-toolkit==3.4.1", "oauthlib==3.3.1"]
 
 
 def install():
-    """The Python that has the toolkit; made once, skips the test where PyPI cannot be reached."""
+    """The Python that has the toolkit; made once, skips the test where PyPI cannot be reached.
+
+    One at a time: tests run beside each other, and half an environment is none.
+    """
+    os.makedirs(os.path.dirname(ENVIRONMENT), exist_ok=True)
+    with open(ENVIRONMENT + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _install()
+
+
+def _install():
     python = os.path.join(ENVIRONMENT, "bin/python")
     mark = os.path.join(ENVIRONMENT, "complete")
     if os.path.exists(mark):

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "Tests/EndToEnd"))
@@ -17,10 +18,17 @@ from glewlwyd import Glewlwyd  # noqa: E402
 from tap import Tap  # noqa: E402
 
 TOKEN_PATH = "/api/oidc/token"
+# Tests run beside each other; one of them installs what is missing.
+INSTALLING = threading.Lock()
 
 
 def install():
     """Installs glewlwyd where that can be done, without starting its service; says why where it cannot."""
+    with INSTALLING:
+        _install()
+
+
+def _install():
     if not glewlwyd.packages():
         return
     if os.geteuid() != 0:
