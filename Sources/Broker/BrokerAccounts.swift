@@ -110,7 +110,7 @@ extension Broker {
             }
             return
         }
-        let id = runner.start(source, account: account.name, reason: .forced) {
+        let id = runner.start(source, SourceContext(account: account.name, reason: .forced)) {
             [weak self, weak account] outcome in
             guard let account, account.lastCheck == check else { return }
             account.check?.id = nil

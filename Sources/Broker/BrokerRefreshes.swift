@@ -13,7 +13,8 @@ extension Broker {
         log.log(
             .info, "Refresh started", (.account, .public(account.name.text)),
             (.reason, .public(reason.rawValue)))
-        let id = runner.start(source, account: account.name, reason: reason) { [weak self] outcome in
+        let id = runner.start(source, SourceContext(account: account.name, reason: reason)) {
+            [weak self] outcome in
             self?.refreshDidEnd(ticket, account, outcome)
         }
         // A run that ended within the call has been reported already and is not out.

@@ -1,13 +1,30 @@
 package import Secrets
 
+/// The methods that are spoken (RFC 9110 §9).
+package enum HTTPMethod: String, Sendable, CaseIterable {
+    case get = "GET"
+    case post = "POST"
+    case delete = "DELETE"
+}
+
+extension HTTPSource.Method {
+    /// The same for any request.
+    package var http: HTTPMethod {
+        switch self {
+        case .get: .get
+        case .post: .post
+        }
+    }
+}
+
 /// One HTTP request for the fetch worker.
 package struct FetchRequest: Sendable {
     /// Comes back with the outcome.
     package let id: UInt64
     /// Where it goes.
     package let url: HTTPURL
-    /// GET or POST.
-    package let method: HTTPSource.Method
+    /// How it goes there.
+    package let method: HTTPMethod
     /// Names are tokens, values have no CR, LF or NUL; both are checked again in the worker.
     package let headers: [(name: String, value: SecretBytes)]
     /// What is sent; nil: nothing.
@@ -25,7 +42,7 @@ package struct FetchRequest: Sendable {
 
     /// Takes the parts.
     package init(
-        id: UInt64, url: HTTPURL, method: HTTPSource.Method, headers: [(name: String, value: SecretBytes)],
+        id: UInt64, url: HTTPURL, method: HTTPMethod, headers: [(name: String, value: SecretBytes)],
         body: SecretBytes?, caFile: String?, proxy: String?, timeout: Milliseconds, bodyLimit: Int,
         partition: String
     ) {

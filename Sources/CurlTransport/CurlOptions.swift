@@ -63,13 +63,14 @@ enum CurlOptions {
         set(CURLOPT_REFERER, nil)
         set(CURLOPT_AUTOREFERER, 0)
         set(CURLOPT_ACCEPT_ENCODING, nil)
-        if request.method == .post {
+        switch request.method {
+        case .get: set(CURLOPT_HTTPGET, 1)
+        case .post:
             set(CURLOPT_POST, 1)
             isAccepted =
                 isAccepted
                 && cc_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, Int(request.body?.count ?? 0)) == CURLE_OK
-        } else {
-            set(CURLOPT_HTTPGET, 1)
+        case .delete: set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
 
         // How long.

@@ -114,7 +114,7 @@ package struct OAuthRequest {
     }
 
     private func request(
-        _ id: UInt64, _ url: HTTPURL, _ method: HTTPSource.Method,
+        _ id: UInt64, _ url: HTTPURL, _ method: HTTPMethod,
         _ headers: [(name: String, value: SecretBytes)], body: SecretBytes?, limit: Int
     ) -> FetchRequest {
         FetchRequest(

@@ -48,7 +48,7 @@ extension JSONWriter {
 package enum FetchRequestWire {
     /// The request in the parameters of a `fetch`, checked by `RequestRules`.
     package static func read(_ params: borrowing JSONValue, id: UInt64) throws(WireFailure) -> FetchRequest {
-        guard let method = HTTPSource.Method(rawValue: try text(params, "method", limit: 8) ?? "") else {
+        guard let method = HTTPMethod(rawValue: try text(params, "method", limit: 8) ?? "") else {
             throw .notAllowed
         }
         guard let urlText = try text(params, "url", limit: 2048) else { throw .missing }

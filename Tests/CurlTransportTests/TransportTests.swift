@@ -25,7 +25,7 @@ import WorkerProtocol
 
         /// Sends one request and waits for its outcome.
         func fetch(
-            _ url: HTTPURL, method: HTTPSource.Method = .get,
+            _ url: HTTPURL, method: HTTPMethod = .get,
             headers: [(name: String, value: SecretBytes)] = [], body: SecretBytes? = nil,
             caFile: String? = nil,
             proxy: String? = nil, timeout: Milliseconds = .seconds(8), bodyLimit: Int = WireLimits.body,

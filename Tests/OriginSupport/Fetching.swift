@@ -64,7 +64,7 @@ extension FetchResponse {
 extension FetchRequest {
     /// A GET with everything usual, unless said otherwise.
     package static func test(
-        _ id: UInt64, _ url: HTTPURL, method: HTTPSource.Method = .get,
+        _ id: UInt64, _ url: HTTPURL, method: HTTPMethod = .get,
         headers: [(name: String, value: SecretBytes)] = [], body: SecretBytes? = nil, caFile: String? = nil,
         proxy: String? = nil, timeout: Milliseconds = .seconds(8), bodyLimit: Int = WireLimits.body,
         partition: String = "a"

@@ -174,7 +174,7 @@ import Testing
     ) throws -> FetchRequest {
         let name = try #require(AccountName("bot"))
         return try SourceRequest.make(
-            id: 9, source: source, account: name, reason: .expiring,
+            id: 9, source: source, context: SourceContext(account: name, reason: .expiring),
             secrets: secrets.map { SecretBytes($0) })
     }
 

@@ -11,9 +11,8 @@ final class SourceRunner {
     typealias Completion = (Result<SourceAnswer.Reading, RefreshFailure>) -> Void
 
     private struct Run {
-        let account: AccountName
         let source: SourceDefinition
-        let reason: RefreshReason
+        let context: SourceContext
         let completion: Completion
         var request: UInt64?
     }
@@ -46,12 +45,12 @@ final class SourceRunner {
 
     /// Begins a run; `completion` is called later, or from within this call where the origin may not be asked now.
     func start(
-        _ source: SourceDefinition, account: AccountName, reason: RefreshReason,
+        _ source: SourceDefinition, _ context: SourceContext,
         completion: @escaping Completion
     ) -> UInt64 {
         lastID += 1
         let id = lastID
-        runs[id] = Run(account: account, source: source, reason: reason, completion: completion)
+        runs[id] = Run(source: source, context: context, completion: completion)
         // Where nothing would be sent, no file is read either.
         if case .http(let source) = source, let refusal = requester.refusal(of: source.url.origin) {
             finish(id, .failure(refusal))
@@ -131,8 +130,9 @@ final class SourceRunner {
         case .file(let source): finish(id, readFile(source, secrets))
         case .http(let source): request(id, run, source, secrets)
         case .oauth(let source):
-            oauth.start(id, source, account: run.account, secrets: secrets) { [self] in finish(id, $0) }
-        case .jwt(let source): mint(id, run.account, source, secrets)
+            oauth.start(id, source, account: run.context.account, secrets: secrets) { [self] in finish(id, $0)
+            }
+        case .jwt(let source): mint(id, run.context.account, source, secrets)
         }
     }
 
@@ -170,7 +170,7 @@ final class SourceRunner {
     private func request(_ id: UInt64, _ run: Run, _ source: HTTPSource, _ secrets: [SecretBytes]) {
         let request = requester.send(to: source.url.origin) { requestID throws(RefreshFailure) in
             try SourceRequest.make(
-                id: requestID, source: source, account: run.account, reason: run.reason, secrets: secrets)
+                id: requestID, source: source, context: run.context, secrets: secrets)
         } completion: { [self] outcome in
             guard runs[id] != nil else { return }
             switch outcome {

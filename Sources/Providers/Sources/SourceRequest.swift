@@ -8,7 +8,7 @@ package enum SourceRequest {
     ///
     /// - Throws: `sourceUnavailable` when a secret has a byte that no header value may have.
     package static func make(
-        id: UInt64, source: HTTPSource, account: AccountName, reason: RefreshReason, secrets: [SecretBytes]
+        id: UInt64, source: HTTPSource, context: SourceContext, secrets: [SecretBytes]
     ) throws(RefreshFailure) -> FetchRequest {
         var headers: [(name: String, value: SecretBytes)] = []
         var next = 0
@@ -31,20 +31,20 @@ package enum SourceRequest {
             headers.append(("Accept", bytes("application/json")))
         }
         return FetchRequest(
-            id: id, url: source.url, method: source.method, headers: headers,
-            body: hasBody ? body(source, account, reason) : nil, caFile: source.caFile, proxy: source.proxy,
-            timeout: source.timeout, bodyLimit: 1 << 20, partition: account.text)
+            id: id, url: source.url, method: source.method.http, headers: headers,
+            body: hasBody ? body(source, context) : nil, caFile: source.caFile, proxy: source.proxy,
+            timeout: source.timeout, bodyLimit: 1 << 20, partition: context.account.text)
     }
 
     /// The body: the operator's template, or an object that says which account and why.
-    static func body(_ source: HTTPSource, _ account: AccountName, _ reason: RefreshReason) -> SecretBytes {
+    static func body(_ source: HTTPSource, _ context: SourceContext) -> SecretBytes {
         guard let template = source.bodyTemplate else {
             var writer = JSONWriter()
             writer.beginObject()
             writer.key("account")
-            writer.string(account.text)
+            writer.string(context.account.text)
             writer.key("reason")
-            writer.string(reason.rawValue)
+            writer.string(context.reason.rawValue)
             writer.endObject()
             return writer.finish().finish()
         }
@@ -55,10 +55,10 @@ package enum SourceRequest {
             text += rest[..<open]
             let tail = rest[open...]
             if tail.hasPrefix("{account}") {
-                text += account.text
+                text += context.account.text
                 rest = tail.dropFirst(9)
             } else if tail.hasPrefix("{reason}") {
-                text += reason.rawValue
+                text += context.reason.rawValue
                 rest = tail.dropFirst(8)
             } else {
                 text += "{"

@@ -1,0 +1,57 @@
+package import Secrets
+
+/// What a handler, a connected client, is asked for.
+package struct HandlerQuestion: Sendable {
+    /// The requests that go to handlers, as they stand on the wire.
+    package enum Kind: String, Sendable, CaseIterable {
+        /// A credential, or one token of it (R3, R4).
+        case credentialFetch = "credential.fetch"
+        /// A session is about to end: an auth token is needed (R185).
+        case sessionWillRenew = "session.will_renew"
+        /// The access token is about to end: a new one is needed (R192).
+        case sessionOnTokenRenew = "session.on_token_renew"
+    }
+
+    /// Comes back with the answer; never used twice.
+    package let id: UInt64
+    /// What is asked.
+    package let kind: Kind
+    /// For whom and why.
+    package let context: SourceContext
+    /// How long the answer is waited for.
+    package let limit: Milliseconds
+
+    /// Takes the parts.
+    package init(id: UInt64, kind: Kind, context: SourceContext, limit: Milliseconds) {
+        self.id = id
+        self.kind = kind
+        self.context = context
+        self.limit = limit
+    }
+}
+
+/// Why a handler gave nothing.
+package enum HandlerFailure: Error, Equatable, Sendable {
+    /// Nobody is registered for the account and the question.
+    case absent
+    /// It answered with an error, or its connection ended (R6).
+    case rejected
+}
+
+/// The connected clients as the broker sees them, from the loop.
+package protocol HandlerPort: AnyObject {
+    /// Whether somebody is registered for such questions of an account.
+    func hasHandler(for account: AccountName, _ kind: HandlerQuestion.Kind) -> Bool
+    /// Asks; the answer comes later, on the loop, at most once, and not at all after `withdraw`.
+    func ask(_ question: HandlerQuestion)
+    /// The question is not asked any more: whatever answer comes is nobody's business.
+    func withdraw(_ id: UInt64)
+}
+
+/// Whoever asked handlers.
+package protocol HandlerObserver: AnyObject {
+    /// The result as it stood in the answer, one JSON value, or why there is none.
+    func handlerDidAnswer(_ id: UInt64, _ outcome: Result<SecretBytes, HandlerFailure>)
+    /// Somebody registered for an account, or nobody is registered any more.
+    func handlersDidChange(for account: AccountName)
+}
