@@ -183,6 +183,7 @@ package final class Broker {
             log.log(
                 .notice, "Credential replaced", id: MessageID.credentialReplaced,
                 (.account, .public(account.name.text)), (.generation, .integer(generation.number)))
+        case .expiryChanged: spread(account)
         case .deleted:
             spread(account)
             log.log(

@@ -38,6 +38,13 @@ package struct HeldCredential: Sendable {
         self.destination = destination
     }
 
+    /// The same with other expiries.
+    func expiring(_ expiries: Expiries) -> HeldCredential {
+        HeldCredential(
+            credential: credential, generation: generation, expiries: expiries, receivedAt: receivedAt,
+            bootID: bootID, origin: origin, destination: destination)
+    }
+
     /// The same under another number.
     func numbered(_ generation: Generation) -> HeldCredential {
         HeldCredential(

@@ -12,6 +12,8 @@ package struct StoreChange: Sendable {
     /// The changes that a store can make.
     package enum Operation: Sendable {
         /// Replaces an account's credential, only where the stored generation is `expected`; the new one is in the credential.
+        ///
+        /// A generation may be written again: what is known of its expiry changes while it stays the same.
         case putCredential(account: AccountName, HeldCredential, expected: Generation)
         /// Forgets an account's credential and remembers its generation, so that the number never goes back.
         case deleteCredential(account: AccountName, generation: Generation, expected: Generation)
@@ -32,6 +34,10 @@ package struct StoreChange: Sendable {
         case putSecret(HeldSecret)
         /// Removes a secret; done when there is none.
         case deleteSecret(name: SecretName)
+        /// Adds or replaces what is to be remembered of an account at its platform, or of a device; the text is JSON.
+        case putState(PlatformStateName, SecretBytes)
+        /// Removes it; done when there is none.
+        case deleteState(PlatformStateName)
     }
 
     /// Takes a number that no other change has.
@@ -143,6 +149,28 @@ package struct StoredAccount: Sendable {
     }
 }
 
+/// What a remembered state is of.
+package enum PlatformStateName: Hashable, Sendable {
+    /// An account, at its platform: a chat, a session, an identity.
+    case account(AccountName)
+    /// A device, which accounts may share (R78).
+    case device(AccountName)
+}
+
+/// A state row as it was loaded.
+package struct StoredState: Sendable {
+    /// What it is of.
+    package let name: PlatformStateName
+    /// JSON, as it was put.
+    package let content: SecretBytes
+
+    /// Takes the parts.
+    package init(name: PlatformStateName, content: SecretBytes) {
+        self.name = name
+        self.content = content
+    }
+}
+
 /// All that a store held when it was opened.
 package struct StoreContents: Sendable {
     /// Every account that ever had a credential.
@@ -153,6 +181,8 @@ package struct StoreContents: Sendable {
     package let grants: [StoredGrant]
     /// Every secret.
     package let secrets: [HeldSecret]
+    /// What is remembered of accounts at their platforms, and of devices.
+    package let states: [StoredState]
     /// Wall time of the newest write; a clock that is earlier now is not trusted.
     package let lastWrittenAt: WallTime?
     /// Counts commits.
@@ -161,12 +191,13 @@ package struct StoreContents: Sendable {
     /// Takes the parts.
     package init(
         credentials: [StoredCredential], accounts: [StoredAccount], grants: [StoredGrant] = [],
-        secrets: [HeldSecret] = [], lastWrittenAt: WallTime?, epoch: Int64
+        secrets: [HeldSecret] = [], states: [StoredState] = [], lastWrittenAt: WallTime?, epoch: Int64
     ) {
         self.credentials = credentials
         self.accounts = accounts
         self.grants = grants
         self.secrets = secrets
+        self.states = states
         self.lastWrittenAt = lastWrittenAt
         self.epoch = epoch
     }

@@ -15,6 +15,17 @@ extension CallFailure {
             )
         case .sealed:
             self.init(.storeSealed, "the store is sealed; chatauth status says what is missing")
+        case .gated(.notLoggedIn):
+            self.init(.sessionStateInvalid, "nobody is logged in; chatauth session login does that")
+        case .gated(.establishing):
+            self.init(
+                .sessionStateInvalid, "a login is under way; try again when it has ended",
+                retryAfter: .seconds(1))
+        case .gated(.terminated):
+            self.init(
+                .terminated,
+                "the platform ended the session for good: the user was banned or deleted; only session logout leaves this state"
+            )
         case .noSource:
             self.init(
                 .noSource, "the account has no source to get a credential from; chatauth save gives it one")
@@ -38,7 +49,11 @@ extension CallFailure {
                     "the grant is possibly spent: its answer was lost; chatauth grant import brings a new one",
                     retryAfter: retryAfter)
             case .signedOut:
-                self.init(.signInNeeded, "the account was signed out meanwhile", retryAfter: retryAfter)
+                self.init(.signInNeeded, "nobody is signed in to the account", retryAfter: retryAfter)
+            case .expired:
+                self.init(
+                    .signInNeeded, "the credential has ended and there is no source of another",
+                    retryAfter: retryAfter)
             case .credentialRejected:
                 self.init(
                     .credentialRejected,

@@ -149,6 +149,14 @@ extension RPCServer: BrokerObserver {
                 writer.integer(generation.number)
                 writer.moment("expires_at", account.session.schedule?.expiresAt)
             }
+        case .expiryChanged(let generation):
+            publish(.token, "token.changed", account) { writer in
+                writer.key("cause")
+                writer.string("bound")
+                writer.key("generation")
+                writer.integer(generation.number)
+                writer.moment("expires_at", account.session.schedule?.expiresAt)
+            }
         case .deleted(let generation):
             publish(.token, "token.changed", account) { writer in
                 writer.key("cause")

@@ -89,7 +89,13 @@ struct GroupDraft {
         switch operation {
         case .putCredential(let account, let held, let expected):
             let key = RowKey(kind: .credential, name: account)
-            if let conflict = conflict(key, expected: expected, next: held.generation) { return conflict }
+            // The same generation again: what is known of its expiry changes while it stays what it is.
+            let isRewritten = expected == held.generation && expected > .none
+            if !isRewritten || Generation(self[key]?.generation ?? 0) != expected,
+                let conflict = conflict(key, expected: expected, next: held.generation)
+            {
+                return conflict
+            }
             var content = SecretBuffer(capacity: 1024)
             CredentialRecord.encode(held, into: &content)
             try content.withSpan { content throws(StoreFailure) in
@@ -109,7 +115,7 @@ struct GroupDraft {
                 }
             }
         case .deleteAccount(let name):
-            for kind in [RowKind.account, .policy, .credential] {
+            for kind in [RowKind.account, .policy, .credential, .platform] {
                 try remove(RowKey(kind: kind, name: name))
             }
         case .putGrant(let grant, let expected):
@@ -137,6 +143,12 @@ struct GroupDraft {
                     RowKey(kind: .secret, name: secret.name), secret.generation.number, content, keys)
             }
         case .deleteSecret(let name): try remove(RowKey(kind: .secret, name: name))
+        case .putState(let state, let content):
+            guard content.count <= Self.contentLimit else { return .full }
+            try content.withSpan { content throws(StoreFailure) in
+                try seal(RowKey(state), epoch, content, keys)
+            }
+        case .deleteState(let state): try remove(RowKey(state))
         }
         return nil
     }

@@ -3,7 +3,7 @@ import Secrets
 
 /// What a row is; a new kind needs no new table.
 enum RowKind: String {
-    case credential, account, policy, grant, secret
+    case credential, account, policy, grant, secret, platform, device
 
     /// Whether a deleted one leaves its generation behind, so that the number never goes back.
     var keepsGeneration: Bool { self == .credential || self == .grant }
@@ -15,10 +15,19 @@ struct RowKey: Hashable {
     let name: AccountName
 }
 
+extension RowKey {
+    init(_ state: PlatformStateName) {
+        switch state {
+        case .account(let name): self.init(kind: .platform, name: name)
+        case .device(let name): self.init(kind: .device, name: name)
+        }
+    }
+}
+
 /// A row of the table `record` as it is stored: what is in clear, and the sealed rest.
 struct SealedRow {
     let key: RowKey
-    /// A credential's generation; for an account and its policy the epoch of the commit that wrote both.
+    /// A credential's generation; for an account and its policy the epoch of the commit that wrote both, for states the same.
     let generation: Int64
     let dataKeyID: Int64
     /// Nil: nothing is kept but the generation.

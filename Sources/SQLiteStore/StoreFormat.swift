@@ -38,6 +38,8 @@ package struct StoreFormat: Sendable {
         Version(steps: firstTables, tables: firstTables),
         // Rows of the kinds `grant` and `secret` may be there: a program that does not know them must not open it.
         Version(steps: [], tables: firstTables),
+        // The same for rows of the kinds `platform` and `device`.
+        Version(steps: [], tables: firstTables),
     ])
 
     private static let firstTables = [

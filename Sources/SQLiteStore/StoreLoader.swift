@@ -42,7 +42,8 @@ enum StoreLoader {
         }
         let contents = StoreContents(
             credentials: reading.credentials, accounts: try reading.pairedAccounts(),
-            grants: reading.grants, secrets: reading.secrets, lastWrittenAt: head.lastWrittenAt,
+            grants: reading.grants, secrets: reading.secrets, states: reading.states,
+            lastWrittenAt: head.lastWrittenAt,
             epoch: head.epoch)
         return LoadedStore(
             version: version, header: header, keys: keys, head: head, code: code, rows: reading.rows,
@@ -95,6 +96,7 @@ enum StoreLoader {
         var credentials: [StoredCredential] = []
         var grants: [StoredGrant] = []
         var secrets: [HeldSecret] = []
+        var states: [StoredState] = []
         private var definitions: [AccountName: (generation: Int64, content: SecretBytes)] = [:]
         private var policies: [AccountName: (generation: Int64, content: SecretBytes)] = [:]
 
@@ -160,6 +162,10 @@ enum StoreLoader {
                 }
                 guard let held else { throw .corrupt(detail: .row) }
                 secrets.append(held)
+            case .platform:
+                states.append(StoredState(name: .account(row.key.name), content: plain.finish()))
+            case .device:
+                states.append(StoredState(name: .device(row.key.name), content: plain.finish()))
             }
         }
 

@@ -11,6 +11,7 @@ package final class MemoryStore: StorePort {
     package private(set) var accounts: [AccountName: StoredAccount] = [:]
     package private(set) var grants: [GrantName: StoredGrant] = [:]
     package private(set) var secrets: [SecretName: HeldSecret] = [:]
+    package private(set) var states: [PlatformStateName: StoredState] = [:]
     package private(set) var reopenings = 0
     package var lastWrittenAt: WallTime?
 
@@ -29,7 +30,8 @@ package final class MemoryStore: StorePort {
             credentials: credentials.values.sorted { $0.account < $1.account },
             accounts: accounts.values.sorted { $0.name < $1.name },
             grants: grants.values.sorted { $0.name < $1.name },
-            secrets: secrets.values.sorted { $0.name < $1.name }, lastWrittenAt: lastWrittenAt, epoch: 1)
+            secrets: secrets.values.sorted { $0.name < $1.name }, states: Array(states.values),
+            lastWrittenAt: lastWrittenAt, epoch: 1)
     }
 
     /// Puts a grant in as an earlier run would have left it.
@@ -39,6 +41,9 @@ package final class MemoryStore: StorePort {
 
     /// Puts a secret in as an earlier run would have left it.
     package func put(_ secret: HeldSecret) { secrets[secret.name] = secret }
+
+    /// Puts a state in as an earlier run would have left it.
+    package func put(_ state: StoredState) { states[state.name] = state }
 
     /// Puts a credential in as an earlier run would have left it.
     package func put(_ stored: StoredCredential) { credentials[stored.account] = stored }
@@ -57,7 +62,9 @@ package final class MemoryStore: StorePort {
         switch operation {
         case .putCredential(let account, let held, let expected):
             let stored = credentials[account]?.generation ?? .none
-            guard stored == expected, stored < held.generation else { return .conflict(stored: stored) }
+            guard stored == expected, stored < held.generation || expected == held.generation else {
+                return .conflict(stored: stored)
+            }
             credentials[account] = StoredCredential(
                 account: account, generation: held.generation, held: held)
         case .deleteCredential(let account, let generation, let expected):
@@ -69,6 +76,7 @@ package final class MemoryStore: StorePort {
         case .deleteAccount(let name):
             accounts[name] = nil
             credentials[name] = nil
+            states[.account(name)] = nil
         case .putGrant(let grant, let expected):
             let stored = grants[grant.name]?.generation ?? .none
             guard stored == expected, stored <= grant.generation else { return .conflict(stored: stored) }
@@ -80,6 +88,8 @@ package final class MemoryStore: StorePort {
             grants[name] = StoredGrant(name: name, generation: generation, held: nil)
         case .putSecret(let secret): secrets[secret.name] = secret
         case .deleteSecret(let name): secrets[name] = nil
+        case .putState(let name, let content): states[name] = StoredState(name: name, content: content)
+        case .deleteState(let name): states[name] = nil
         }
         return nil
     }

@@ -22,13 +22,17 @@ final class SessionBench {
         wall: WallTime(seconds: 1_800_000_000), boot: BootTime(milliseconds: 5_000_000))
 
     static func traits(
-        hasSource: Bool = true, destination: Destination = destination
+        hasSource: Bool = true, destination: Destination = destination, staysSignedOut: Bool = false
     ) -> CredentialSession.Traits {
-        CredentialSession.Traits(hasSource: hasSource, destination: destination, bootID: bootID)
+        CredentialSession.Traits(
+            hasSource: hasSource, destination: destination, bootID: bootID, staysSignedOut: staysSignedOut)
     }
 
-    init(hasSource: Bool = true, standing: CredentialSession.Standing = .active) {
-        session = CredentialSession(traits: Self.traits(hasSource: hasSource), standing: standing)
+    init(
+        hasSource: Bool = true, standing: CredentialSession.Standing = .active, staysSignedOut: Bool = false
+    ) {
+        session = CredentialSession(
+            traits: Self.traits(hasSource: hasSource, staysSignedOut: staysSignedOut), standing: standing)
         now = Self.start
     }
 
@@ -86,9 +90,9 @@ final class SessionBench {
     }
 
     @discardableResult
-    func refresh(wait: Int64 = 20) -> WaiterID {
+    func refresh(wait: Int64 = 20, signsIn: Bool = false) -> WaiterID {
         let waiter = waiter()
-        apply(.refreshRequested(waiter: waiter, wait: .seconds(wait)))
+        apply(.refreshRequested(waiter: waiter, wait: .seconds(wait), signsIn: signsIn))
         return waiter
     }
 

@@ -138,7 +138,7 @@ import Testing
         #expect(
             client.take()
                 == Expected.error(
-                    120, "the account was signed out meanwhile", "sign_in_needed", rest: #","account":"bot""#)
+                    120, "nobody is signed in to the account", "sign_in_needed", rest: #","account":"bot""#)
                 + "\n")
     }
 

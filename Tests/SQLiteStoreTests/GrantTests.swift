@@ -88,6 +88,31 @@ import SQLiteStore
         #expect(try bench.openContents().secrets.isEmpty)
     }
 
+    @Test
+    func `what is remembered of accounts and devices is replaced as a whole, and goes with its account`()
+        throws
+    {
+        let bench = try StoreBench()
+        try bench.openContents()
+        let account = PlatformStateName.account(name("bot"))
+        let device = PlatformStateName.device(name("bot"))
+        #expect(
+            try bench.run(
+                .putState(account, secret("{}")), .putState(account, secret("{\"a\":1}")),
+                .putState(device, secret("{\"b\":2}"))) == [nil, nil, nil])
+        var stored = try bench.openContents().states
+        #expect(stored.first { $0.name == account }.map { text($0.content) } == "{\"a\":1}")
+        #expect(stored.first { $0.name == device }.map { text($0.content) } == "{\"b\":2}")
+        #expect(
+            try bench.run(
+                .putAccount(name: name("bot"), definition: secret("d"), policy: secret("p")),
+                .deleteAccount(name: name("bot"))) == [nil, nil])
+        stored = try bench.openContents().states
+        #expect(stored.map(\.name) == [device])
+        #expect(try bench.run(.deleteState(device), .deleteState(device)) == [nil, nil])
+        #expect(try bench.openContents().states.isEmpty)
+    }
+
     @Test func `a store of the first version is opened, and its backup kept`() throws {
         let bench = try StoreBench()
         let first = StoreFormat(versions: [StoreFormat.current.versions[0]])
@@ -95,9 +120,9 @@ import SQLiteStore
         try bench.run(SQLiteStoreTests.put("a", try held(1, token: "carried over"), expecting: 0))
         let contents = try bench.openContents()
         #expect(text(contents.credentials.first?.held?.credential.idToken) == "carried over")
-        #expect(bench.store?.status.formatVersion == 2)
+        #expect(bench.store?.status.formatVersion == StoreFormat.current.version)
         #expect(try bench.run(put(grant(1), expecting: 0)) == [nil])
         bench.close()
-        #expect(try bench.sealedReason(format: first) == .tooNew(version: 2))
+        #expect(try bench.sealedReason(format: first) == .tooNew(version: StoreFormat.current.version))
     }
 }

@@ -34,15 +34,18 @@ import SQLiteStore
         let after = try bench.openContents(format: Self.next())
         #expect(summary(after) == summary(before))
         #expect(after.epoch == before.epoch + 1)
-        #expect(bench.store?.status.formatVersion == 3)
+        #expect(bench.store?.status.formatVersion == StoreFormat.current.version + 1)
         #expect(try bench.run(put("a", try held(2), expecting: 1)) == [nil])
         bench.close()
 
-        let backup = bench.paths.stateDirectory + "/backups/store.v2.db"
+        let backup = bench.paths.stateDirectory + "/backups/store.v\(StoreFormat.current.version).db"
         var status = stat()
         #expect(stat(backup, &status) == 0)
         #expect(status.st_mode == S_IFREG | 0o600)
-        #expect(Files.names(in: bench.paths.stateDirectory + "/backups") == ["store.v2.db"])
+        #expect(
+            Files.names(in: bench.paths.stateDirectory + "/backups") == [
+                "store.v\(StoreFormat.current.version).db"
+            ])
         let restored = try StoreBench()
         for directory in [
             restored.root + "/config", restored.paths.stateDirectory, restored.paths.epochDirectory,
@@ -54,7 +57,7 @@ import SQLiteStore
         StoreBench.write(StoreBench.read(bench.keyPath), to: restored.keyPath)
         #expect(summary(try restored.openContents()) == summary(before))
 
-        #expect(try bench.sealedReason() == .tooNew(version: 3))
+        #expect(try bench.sealedReason() == .tooNew(version: StoreFormat.current.version + 1))
         #expect(
             text(try bench.openContents(format: Self.next()).credentials[0].held?.credential.idToken)
                 == "token")
@@ -102,14 +105,14 @@ import SQLiteStore
         let after = try bench.openContents()
         #expect(summary(after) == summary(before))
         #expect(after.epoch == before.epoch + 1)
-        #expect(bench.store?.status.formatVersion == 2)
+        #expect(bench.store?.status.formatVersion == StoreFormat.current.version)
         for stored in after.credentials {
             let token = text(stored.held?.credential.accessToken) ?? ""
             #expect(token.hasPrefix("token-") && token.hasSuffix("-" + String(repeating: "x", count: 600)))
         }
         bench.close()
         let migrated = bench.fingerprint
-        #expect(try bench.sealedReason(format: old) == .tooNew(version: 2))
+        #expect(try bench.sealedReason(format: old) == .tooNew(version: StoreFormat.current.version))
         #expect(bench.fingerprint == migrated)
 
         // Back to the old program: its backup, and the epoch file as it was.
@@ -138,13 +141,13 @@ import SQLiteStore
         #expect(StoreBench.read(bench.paths.database) == files[0])
         unlink(filler)
         #expect(try bench.openContents().credentials.count == 8)
-        #expect(bench.store?.status.formatVersion == 2)
+        #expect(bench.store?.status.formatVersion == StoreFormat.current.version)
     }
 
     @Test func `a new store has the newest version at once`() throws {
         let bench = try StoreBench()
         try bench.openContents(format: Self.next())
-        #expect(bench.store?.status.formatVersion == 3)
+        #expect(bench.store?.status.formatVersion == StoreFormat.current.version + 1)
         #expect(access(bench.paths.stateDirectory + "/backups", F_OK) != 0)
     }
 }

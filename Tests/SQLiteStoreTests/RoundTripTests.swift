@@ -69,19 +69,20 @@ import SQLiteStore
 }
 
 @Suite struct `Store changes` {
-    @Test func `only the expected generation is replaced, and only by a later one`() throws {
+    @Test func `only the expected generation is replaced, by a later one or by itself`() throws {
         let bench = try StoreBench()
         try bench.openContents()
         let stored = StoreFailure.conflict(stored: Generation(4))
         #expect(
             try bench.run(
                 put("a", try held(4), expecting: 0), put("a", try held(5, token: "lost"), expecting: 3),
+                put("a", try held(3, token: "older"), expecting: 4),
                 put("a", try held(4, token: "same"), expecting: 4), put("b", try held(1), expecting: 1),
                 .deleteCredential(account: name("a"), generation: Generation(9), expected: Generation(8)))
-                == [nil, stored, stored, .conflict(stored: .none), stored])
+                == [nil, stored, stored, nil, .conflict(stored: .none), stored])
         let contents = try bench.openContents()
         #expect(contents.credentials.map(\.generation) == [Generation(4)])
-        #expect(text(contents.credentials[0].held?.credential.idToken) == "token")
+        #expect(text(contents.credentials[0].held?.credential.idToken) == "same")
     }
 
     @Test func `a deleted credential leaves its generation`() throws {

@@ -139,8 +139,8 @@ import SQLiteStore
 
     @Test func `a newer store is refused and left alone`() throws {
         let bench = try filled()
-        RawDatabase.run(bench.paths.database, "PRAGMA user_version = 3")
-        try expectUntouched(bench, .tooNew(version: 3))
+        RawDatabase.run(bench.paths.database, "PRAGMA user_version = \(StoreFormat.current.version + 1)")
+        try expectUntouched(bench, .tooNew(version: StoreFormat.current.version + 1))
     }
 
     @Test func `a second daemon is turned away`() throws {
@@ -193,7 +193,7 @@ import SQLiteStore
         try bench.wait { !bench.listener.openings.isEmpty }
         #expect(bench.listener.openings.map { $0.credentials.count } == [2])
         #expect(bench.store?.status.sealed == nil)
-        #expect(bench.store?.status.formatVersion == 2)
+        #expect(bench.store?.status.formatVersion == StoreFormat.current.version)
         #expect(try bench.run(put("z", try held(1), expecting: 0)) == [nil])
     }
 

@@ -16,13 +16,16 @@ package struct CredentialSession: Sendable {
         package var bootID: BootID
         /// How long one refresh may take in all, waiting for its turn included.
         package var refreshDeadline: Milliseconds
+        /// Whether who signed out stays so until somebody signs in, whoever asks for a token meanwhile.
+        package var staysSignedOut: Bool
 
         /// Takes the parts.
         package init(
             hasSource: Bool, destination: Destination, bootID: BootID,
-            refreshDeadline: Milliseconds = .seconds(15)
+            refreshDeadline: Milliseconds = .seconds(15), staysSignedOut: Bool = false
         ) {
             self.hasSource = hasSource
+            self.staysSignedOut = staysSignedOut
             self.destination = destination
             self.bootID = bootID
             self.refreshDeadline = refreshDeadline
@@ -63,6 +66,9 @@ package struct CredentialSession: Sendable {
     /// Why the account was given up on; nil: it was not.
     package internal(set) var signIn: SignInReason?
 
+    /// What of the platform's own state stands in the way of every hand-out; nil: nothing.
+    package internal(set) var gate: SessionGate?
+
     var distrust: Distrust?
     var flight: Flight?
     var waiters = WaiterQueue()
@@ -79,6 +85,8 @@ package struct CredentialSession: Sendable {
     /// The newest number that a change was given, whatever became of it.
     var issuedGeneration = Generation.none
     var persistAgainAt: BootTime?
+    /// The platform gave another expiry than the stored one.
+    var isExpiryUnstored = false
     var lastSerial: UInt64 = 0
     var lastAttemptAt: BootTime?
     var lastForcedByUseAt: BootTime?
@@ -106,7 +114,10 @@ package struct CredentialSession: Sendable {
         var effects: [SessionEffect] = []
         switch event {
         case .tokenRequested(let request): tokenRequested(request, now, &effects)
-        case .refreshRequested(let waiter, let wait): refreshRequested(waiter, wait, now, &effects)
+        case .refreshRequested(let waiter, let wait, let signsIn):
+            refreshRequested(waiter, wait, signsIn: signsIn, now, &effects)
+        case .bound(let generation, let expiry): bound(generation, expiry, now, &effects)
+        case .gated(let gate): self.gated(gate, now, draw, &effects)
         case .refreshSucceeded(let ticket, let fresh): refreshSucceeded(ticket, fresh, now, draw, &effects)
         case .refreshFailed(let ticket, let failure): refreshFailed(ticket, failure, now, draw, &effects)
         case .rejected(let waiter, let generation, let role):
@@ -159,9 +170,7 @@ package struct CredentialSession: Sendable {
         storedGeneration = stored.generation
         issuedGeneration = stored.generation
         held = stored.held
-        // A boot clock that has not come as far as the stored one is another clock, as in a time namespace.
-        let isThisBoot =
-            stored.held.map { $0.bootID == traits.bootID && $0.receivedAt.boot <= now.boot } ?? false
+        let isThisBoot = stored.held.map { isOfThisBoot($0, now) } ?? false
         schedule = stored.held.map {
             Schedule(expiries: $0.expiries, receivedAt: $0.receivedAt, isThisBoot: isThisBoot, now: now)
         }
@@ -169,6 +178,11 @@ package struct CredentialSession: Sendable {
         let isDoubtful = !trustsWallClock && !isThisBoot && schedule?.expiresAt != nil
         distrust = isDoubtful ? .clock(until: lastWrittenAt ?? .distantFuture) : nil
         isSignedOut = stored.held == nil && stored.generation > .none
+    }
+
+    /// A boot clock that has not come as far as the stored one is another clock, as in a time namespace.
+    func isOfThisBoot(_ held: HeldCredential, _ now: Instant) -> Bool {
+        held.bootID == traits.bootID && held.receivedAt.boot <= now.boot
     }
 
     /// Makes the held credential due earlier than others that are due with it; at most a tenth of its lifetime.
@@ -217,7 +231,10 @@ package struct CredentialSession: Sendable {
     mutating func giveUpFlight(_ effects: inout [SessionEffect]) {
         guard let flight else { return }
         self.flight = nil
-        if flight.reason == .forced || flight.reason == .rejected { wanted = flight.reason }
+        switch flight.reason {
+        case .forced, .rejected, .authenticate: wanted = flight.reason
+        case .initial, .expiring: break
+        }
         effects.append(.cancelRefresh(flight.ticket))
     }
 

@@ -115,13 +115,51 @@ extension CredentialSession {
             failures = FailureRecord()
         }
         effects.append(.announce(.deleted(removed)))
-        let retryAfter = traits.hasSource ? Self.attemptSpacing : nil
-        answerAll(.failure(.signInNeeded(.signedOut, retryAfter: retryAfter)), &effects)
+        let isLasting = traits.staysSignedOut || !traits.hasSource
+        answerAll(
+            .failure(.signInNeeded(.signedOut, retryAfter: isLasting ? nil : Self.attemptSpacing)), &effects)
+    }
+
+    /// Takes the platform's own view of when a generation ends, in place of what it said before.
+    mutating func bound(
+        _ generation: Generation, _ expiry: WallTime?, _ now: Instant, _ effects: inout [SessionEffect]
+    ) {
+        guard let held, held.generation == generation, held.expiries.backend != expiry else { return }
+        var expiries = held.expiries
+        expiries.backend = expiry
+        self.held = held.expiring(expiries)
+        schedule = Schedule(
+            expiries: expiries, receivedAt: held.receivedAt, isThisBoot: isOfThisBoot(held, now), now: now)
+        isExpiryUnstored = true
+        effects.append(.announce(.expiryChanged(generation)))
+        storeExpiry(&effects)
+        // Who was promised less than he asked for may have more now, and the other way round.
+        shortfall = nil
+        if canBegin(now), wantsRefresh(now) { startRefresh(now, &effects) }
+    }
+
+    /// Opens or closes the way to everything that is handed out or fetched.
+    mutating func gated(
+        _ gate: SessionGate?, _ now: Instant, _ draw: UInt64, _ effects: inout [SessionEffect]
+    ) {
+        guard gate != self.gate else { return }
+        self.gate = gate
+        switch gate {
+        case .notLoggedIn, .terminated:
+            giveUpFlight(&effects)
+            wanted = nil
+            if let failure = standingFailure { answerAll(.failure(failure), &effects) }
+        case .establishing: giveUpFlight(&effects)
+        case nil:
+            serveWaiters(isRefreshed: false, now, &effects)
+            wokeUp(now, draw, &effects)
+        }
     }
 
     /// Goes on for those who wait when a change came to nothing, or brought too little.
     mutating func resumeWaiters(_ now: Instant, _ effects: inout [SessionEffect]) {
-        guard !waiters.isEmpty || wanted != nil, flight == nil, !isChangeBeingStored else { return }
+        guard !waiters.isEmpty || wanted != nil, flight == nil, !isChangeBeingStored, gate != .establishing
+        else { return }
         if canBegin(now) {
             startRefresh(now, &effects)
         } else if !mayRefresh || isBackingOff(now) {

@@ -8,8 +8,8 @@ extension CredentialSession {
 
     /// Until when what is held may be handed out as it is, as long as no event comes.
     package var freshness: Freshness {
-        guard standing == .active, distrust == nil, failures.last == nil, signIn == nil, !isParked,
-            let schedule
+        guard standing == .active, gate == nil, distrust == nil, failures.last == nil, signIn == nil,
+            !isParked, let schedule
         else { return .none }
         return Freshness(generation: generation, due: schedule.due, expiry: schedule.expiry)
     }
@@ -22,7 +22,8 @@ extension CredentialSession {
 
     /// Whether what is held may be handed out.
     package func isUsable(at now: Instant) -> Bool {
-        guard standing == .active, let schedule, distrust == nil, signIn != .credentialRejected, !isParked
+        guard standing == .active, gate == nil, let schedule, distrust == nil,
+            signIn != .credentialRejected, !isParked
         else { return false }
         return !schedule.isExpired(at: now)
     }
@@ -39,9 +40,12 @@ extension CredentialSession {
         }
         if isParked { return .parked }
         if flight != nil || isRefreshBeingStored { return .refreshing }
+        if gate != nil { return .signInNeeded }
         // The grant that it would be fetched with is for another destination.
         if !isUsable(at: now), failures.last?.kind == .grantParked { return .parked }
-        guard isUsable(at: now) else { return signIn != nil || !traits.hasSource ? .signInNeeded : .expired }
+        guard isUsable(at: now) else {
+            return signIn != nil || !traits.hasSource || isHeldBack ? .signInNeeded : .expired
+        }
         if failures.last != nil { return .stale }
         return schedule?.isDue(at: now) == true ? .due : .fresh
     }
@@ -52,7 +56,12 @@ extension CredentialSession {
 
     /// Whether something is on its way to the disk that will replace or remove what is held.
     var isChangeBeingStored: Bool {
-        commits.contains { if case .again = $0.content { false } else { true } }
+        commits.contains { commit in
+            switch commit.content {
+            case .again, .bound: false
+            case .refreshed, .saved, .deleted: true
+            }
+        }
     }
 
     /// When a refresh may be begun next, back-off counted; nil: at once.
@@ -67,8 +76,11 @@ extension CredentialSession {
     /// Whether nothing but time is in the way of a refresh.
     var mayRefresh: Bool {
         standing == .active && traits.hasSource && flight == nil && !isChangeBeingStored && !isParked
-            && !isShuttingDown
+            && !isShuttingDown && gate == nil && !isHeldBack
     }
+
+    /// Whether nothing is fetched because somebody signed out, and nobody has signed in since.
+    var isHeldBack: Bool { isSignedOut && traits.staysSignedOut && wanted != .authenticate }
 
     /// Whether a refresh may be begun by itself now.
     func canBegin(_ now: Instant) -> Bool { mayRefresh && nextAttempt(at: now) == nil }
@@ -108,12 +120,19 @@ extension CredentialSession {
 
     // MARK: Answers
 
+    private var gateFailure: SessionFailure? {
+        switch gate {
+        case .notLoggedIn, .terminated: gate.map { .gated($0) }
+        case .establishing, nil: nil
+        }
+    }
+
     /// Why nobody is served, whatever is held.
     package var standingFailure: SessionFailure? {
         switch standing {
         case .sealed: .sealed
         case .stopped: .stopped
-        case .active: isParked ? .parked : nil
+        case .active: isParked ? .parked : gateFailure
         }
     }
 
@@ -127,9 +146,13 @@ extension CredentialSession {
     func nothingValid(_ now: Instant) -> SessionFailure {
         if let standingFailure { return standingFailure }
         if isShuttingDown { return .shuttingDown }
+        if isHeldBack { return .signInNeeded(.signedOut, retryAfter: nil) }
         let retryAfter = nextAttempt(at: now).map { $0 - now.boot } ?? Self.attemptSpacing
         if let signIn { return .signInNeeded(signIn, retryAfter: traits.hasSource ? retryAfter : nil) }
-        guard traits.hasSource else { return .noSource }
+        guard traits.hasSource else {
+            guard traits.staysSignedOut else { return .noSource }
+            return .signInNeeded(held == nil ? .signedOut : .expired, retryAfter: nil)
+        }
         guard let last = failures.last else { return .deadlineExceeded(retryAfter: retryAfter) }
         return .refresh(last, retryAfter: retryAfter)
     }
@@ -138,6 +161,10 @@ extension CredentialSession {
     func answerAfterFailure(_ waiter: Waiter, _ now: Instant) -> SessionAnswer {
         if case .token(let minValid, _) = waiter.wish, isUsable(at: now) {
             return .token(remarks(minValid: minValid, now))
+        }
+        // Who tried to sign in is told why that failed, not that nobody is signed in.
+        if isHeldBack, case .refresh = waiter.wish, let last = failures.last {
+            return .failure(.refresh(last, retryAfter: Self.attemptSpacing))
         }
         return .failure(nothingValid(now))
     }

@@ -33,8 +33,8 @@ extension CredentialSession {
     }
 
     private mutating func forced(_ request: TokenRequest, _ now: Instant, _ effects: inout [SessionEffect]) {
-        guard traits.hasSource, !isShuttingDown else {
-            effects.append(.answer(request.waiter, .failure(isShuttingDown ? .shuttingDown : .noSource)))
+        guard traits.hasSource, !isShuttingDown, !isHeldBack else {
+            effects.append(.answer(request.waiter, .failure(nothingToAsk)))
             return
         }
         if mayRefresh, wanted == nil {
@@ -63,8 +63,8 @@ extension CredentialSession {
     /// Has a refresh begin as soon as one may, unless one is out or its result is being stored.
     private mutating func want(_ reason: RefreshReason, _ now: Instant, _ effects: inout [SessionEffect]) {
         guard flight == nil, !isRefreshBeingStored else { return }
-        // The one that a platform refused counts for more than a caller's wish.
-        wanted = wanted == .rejected ? .rejected : reason
+        // Whoever signs in may be somebody else, and the one that a platform refused counts for more than a caller's wish.
+        if wanted != .authenticate, wanted != .rejected || reason == .authenticate { wanted = reason }
         if canBegin(now) { startRefresh(now, &effects) }
     }
 
@@ -79,7 +79,9 @@ extension CredentialSession {
         _ request: TokenRequest, _ now: Instant, _ effects: inout [SessionEffect]
     ) {
         // Nothing but the second between two attempts in the way: a caller may as well wait for it.
-        guard flight != nil || isChangeBeingStored || mayRefresh && !isBackingOff(now) else {
+        guard
+            flight != nil || isChangeBeingStored || gate == .establishing || mayRefresh && !isBackingOff(now)
+        else {
             effects.append(.answer(request.waiter, .failure(nothingValid(now))))
             return
         }
@@ -92,15 +94,17 @@ extension CredentialSession {
     }
 
     mutating func refreshRequested(
-        _ waiter: WaiterID, _ wait: Milliseconds, _ now: Instant, _ effects: inout [SessionEffect]
+        _ waiter: WaiterID, _ wait: Milliseconds, signsIn: Bool, _ now: Instant,
+        _ effects: inout [SessionEffect]
     ) {
-        let refusal =
-            standingFailure ?? (isShuttingDown ? .shuttingDown : traits.hasSource ? nil : .noSource)
-        if let refusal {
+        let isRefused = isShuttingDown || !traits.hasSource || isHeldBack && !signsIn
+        if let refusal = standingFailure ?? (isRefused ? nothingToAsk : nil) {
             effects.append(.answer(waiter, .failure(refusal)))
             return
         }
-        want(.forced, now, &effects)
+        // What is out was asked for before somebody else signed in.
+        if signsIn, flight?.reason != .authenticate { giveUpFlight(&effects) }
+        want(signsIn ? .authenticate : .forced, now, &effects)
         guard wait > .zero else {
             effects.append(.answer(waiter, .failure(tooEarly)))
             return
@@ -154,6 +158,13 @@ extension CredentialSession {
     }
 
     // MARK: Parts
+
+    /// Why no source can be asked, whatever is held.
+    private var nothingToAsk: SessionFailure {
+        if isShuttingDown { return .shuttingDown }
+        if isHeldBack { return .signInNeeded(.signedOut, retryAfter: nil) }
+        return .noSource
+    }
 
     /// Who asks for a refresh and does not wait for it is told to come back.
     private var tooEarly: SessionFailure { .deadlineExceeded(retryAfter: Self.attemptSpacing) }

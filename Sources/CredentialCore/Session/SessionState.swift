@@ -26,8 +26,10 @@ package enum SignInReason: String, Sendable {
     case refusedWithoutReason = "refused_without_reason"
     /// The platform refused the credential that a rejection had brought.
     case credentialRejected = "credential_rejected"
-    /// Somebody signed it out while this caller was waiting.
+    /// Somebody signed it out, and nobody has signed in since.
     case signedOut = "signed_out"
+    /// It has ended, and there is no source of another.
+    case expired
     /// No grant was imported.
     case grantMissing = "grant_missing"
     /// The server declared the grant void.
@@ -47,6 +49,18 @@ package struct RefreshTicket: Hashable, Sendable {
 /// Why a refresh was begun; goes to the source.
 package enum RefreshReason: String, Sendable {
     case initial, expiring, rejected, forced
+    /// Somebody signs in, or another user does.
+    case authenticate
+}
+
+/// What of a platform's own state stands in the way of a hand-out.
+package enum SessionGate: Equatable, Sendable {
+    /// Nobody is logged in.
+    case notLoggedIn
+    /// A login is out: who asks for a token waits for it.
+    case establishing
+    /// The platform ended it for good: the user was banned or deleted.
+    case terminated
 }
 
 /// Identifies whoever waits for an answer; given by the caller, never used twice.
@@ -101,7 +115,13 @@ package struct FreshCredential: Sendable {
 package enum SessionEvent: Sendable {
     case tokenRequested(TokenRequest)
     /// `auth.refresh`: answered when the refresh is done.
-    case refreshRequested(waiter: WaiterID, wait: Milliseconds)
+    ///
+    /// With `signsIn` it is a person's wish: who signed out is no longer.
+    case refreshRequested(waiter: WaiterID, wait: Milliseconds, signsIn: Bool = false)
+    /// The platform said until when it honours that generation; nil: it did not say.
+    case bound(Generation, WallTime?)
+    /// The platform's own state begins or ceases to stand in the way of hand-outs and refreshes.
+    case gated(SessionGate?)
     case refreshSucceeded(RefreshTicket, FreshCredential)
     case refreshFailed(RefreshTicket, RefreshFailure)
     /// A platform refused the token; nil means the current generation.
@@ -167,6 +187,7 @@ package enum SessionFailure: Error, Equatable, Sendable {
     case stopped
     case parked
     case sealed
+    case gated(SessionGate)
     case noSource
     case signInNeeded(SignInReason, retryAfter: Milliseconds?)
     case refresh(RefreshFailure, retryAfter: Milliseconds)
@@ -184,6 +205,8 @@ package enum SessionChange: Equatable, Sendable {
     case refreshFailed(RefreshFailure)
     /// The first success after failures.
     case recovered
+    /// The platform gave the credential of that generation another expiry.
+    case expiryChanged(Generation)
     /// The disk refused a credential that is now served from memory.
     case notStored(StoreFailure)
 }

@@ -8,6 +8,8 @@ extension CredentialSession {
             case deleted(WaiterID)
             /// What is held already and was refused before.
             case again(HeldCredential)
+            /// What is held already, with another expiry.
+            case bound(HeldCredential)
         }
         var generation: Generation
         var content: Content
@@ -20,6 +22,7 @@ extension CredentialSession {
             case .refreshed(let held, let reason): content = .refreshed(held.numbered(generation), reason)
             case .saved(let held, let waiter): content = .saved(held.numbered(generation), waiter)
             case .again(let held): content = .again(held.numbered(generation))
+            case .bound(let held): content = .bound(held.numbered(generation))
             case .deleted: break
             }
         }
@@ -43,7 +46,7 @@ extension CredentialSession {
 
     private func persistence(of commit: Commit, expected: Generation) -> SessionEffect {
         switch commit.content {
-        case .refreshed(let held, _), .saved(let held, _), .again(let held):
+        case .refreshed(let held, _), .saved(let held, _), .again(let held), .bound(let held):
             .persist(held, expected: expected)
         case .deleted: .persistDeletion(commit.generation, expected: expected)
         }
@@ -87,7 +90,9 @@ extension CredentialSession {
         case .again(let held):
             // A conflict with the very number says that it was stored after all.
             if storedGeneration >= held.generation, held.generation == generation { persistAgainAt = nil }
+        case .bound: break
         }
+        storeExpiry(&effects)
     }
 
     /// Whether a change that met another generation than it expected is asked for once more.
@@ -99,7 +104,10 @@ extension CredentialSession {
         commit.conflicts += 1
         if storedGeneration < commit.generation { return true }
         guard index == commits.count else { return false }
-        if case .again = commit.content { return false }
+        switch commit.content {
+        case .again, .bound: return false
+        case .refreshed, .saved, .deleted: break
+        }
         commit.renumber(issueGeneration())
         return true
     }
@@ -140,6 +148,16 @@ extension CredentialSession {
     private mutating func settleStorage() {
         persistAgainAt = nil
         superseded = nil
+    }
+
+    /// Stores the expiry that the platform gave for what is held, once nothing else is on its way.
+    ///
+    /// What is not stored at all takes it along when that is tried again; without it, the next start asks the platform anew.
+    mutating func storeExpiry(_ effects: inout [SessionEffect]) {
+        guard isExpiryUnstored, commits.isEmpty else { return }
+        isExpiryUnstored = false
+        guard let held, persistAgainAt == nil, storedGeneration == held.generation else { return }
+        store(.bound(held), generation: held.generation, &effects)
     }
 
     /// Tries once more to store what is served from memory.

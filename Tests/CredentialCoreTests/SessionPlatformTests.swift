@@ -1,0 +1,147 @@
+import CredentialCore
+import Testing
+
+@Suite struct `What a platform has to say` {
+    private func after(_ seconds: Int64) -> WallTime { SessionBench.start.wall + .seconds(seconds) }
+
+    @Test
+    func `R35: the platform's expiry counts from when it is known, and is stored with the same generation`() {
+        let bench = SessionBench.fetched()
+        bench.apply(.bound(Generation(1), after(100)))
+        #expect(bench.session.schedule?.expiresAt == after(100))
+        #expect(bench.session.schedule?.source == .backend)
+        #expect(bench.session.schedule?.refreshAt == after(70))
+        #expect(bench.persisted.last?.generation == Generation(1))
+        #expect(bench.persisted.last?.expected == Generation(1))
+        #expect(bench.changes.last == .expiryChanged(Generation(1)))
+        bench.commit()
+        #expect(bench.state == .fresh)
+    }
+
+    @Test func `what the platform says of an older generation changes nothing`() {
+        let bench = SessionBench.fetched()
+        bench.save("newer", lifetime: 3600)
+        bench.commit()
+        bench.apply(.bound(Generation(1), after(1)))
+        #expect(bench.session.schedule?.expiresAt == after(3600))
+    }
+
+    @Test func `R46: saving clears the platform's expiry`() {
+        let bench = SessionBench.fetched()
+        bench.apply(.bound(Generation(1), after(100)))
+        bench.commit()
+        bench.save("newer")
+        bench.commit()
+        #expect(bench.session.held?.expiries == .unknown)
+    }
+
+    @Test func `the platform's second word replaces its first, and none takes it back`() {
+        let bench = SessionBench.fetched()
+        bench.apply(.bound(Generation(1), after(100)))
+        bench.apply(.bound(Generation(1), after(200)))
+        #expect(bench.persisted.count == 2)
+        bench.commit()
+        // The second is stored behind the first.
+        #expect(bench.persisted.count == 3)
+        bench.apply(.bound(Generation(1), nil))
+        #expect(bench.session.schedule?.source == .hint)
+    }
+
+    @Test func `R52: who signed out of a platform stays signed out, whoever asks for a token`() {
+        let bench = SessionBench(staysSignedOut: true)
+        bench.apply(.started)
+        bench.succeed()
+        bench.commit()
+        bench.delete()
+        bench.commit()
+        let waiters = [bench.get(), bench.get(force: true, role: .operate), bench.refresh()]
+        for waiter in waiters {
+            #expect(bench.answer(waiter) == .failure(.signInNeeded(.signedOut, retryAfter: nil)))
+        }
+        #expect(bench.starts.count == 1)
+        #expect(bench.nextWakeUp == nil)
+        #expect(bench.state == .signInNeeded)
+        bench.advance(2)
+        let waiter = bench.refresh(signsIn: true)
+        #expect(bench.starts.last?.reason == .authenticate)
+        bench.succeed("again")
+        bench.commit()
+        #expect(bench.answer(waiter) == .refreshed)
+        #expect(bench.state == .fresh)
+    }
+
+    @Test func `R50: who fails to sign in is told why, and stays signed out`() {
+        let bench = SessionBench(staysSignedOut: true)
+        bench.apply(.started)
+        bench.succeed()
+        bench.commit()
+        bench.delete()
+        bench.commit()
+        bench.advance(2)
+        let waiter = bench.refresh(signsIn: true)
+        bench.fail(.rejected, status: 401)
+        #expect(
+            bench.answer(waiter)
+                == .failure(.refresh(RefreshFailure(.rejected, httpStatus: 401), retryAfter: .seconds(1))))
+        #expect(bench.answer(bench.get()) == .failure(.signInNeeded(.signedOut, retryAfter: nil)))
+        #expect(bench.nextWakeUp == nil)
+    }
+
+    @Test func `signing in takes the place of a refresh that is out`() {
+        let bench = SessionBench(staysSignedOut: true)
+        bench.apply(.started)
+        bench.advance(2)
+        let waiter = bench.refresh(signsIn: true)
+        #expect(bench.cancelled.count == 1)
+        #expect(bench.starts.map(\.reason) == [.initial, .authenticate])
+        bench.succeed("the other user")
+        bench.commit()
+        #expect(bench.answer(waiter) == .refreshed)
+    }
+
+    @Test func `R94: what has ended and cannot be renewed is kept, and says so`() {
+        let bench = SessionBench(hasSource: false, staysSignedOut: true)
+        #expect(bench.answer(bench.get()) == .failure(.signInNeeded(.signedOut, retryAfter: nil)))
+        bench.save("identity", lifetime: 60)
+        bench.commit()
+        bench.advance(61)
+        #expect(bench.answer(bench.get()) == .failure(.signInNeeded(.expired, retryAfter: nil)))
+        #expect(bench.session.held != nil)
+    }
+
+    @Test(arguments: [SessionGate.notLoggedIn, .terminated])
+    func `R166: behind a closed gate nothing is handed out and nothing fetched`(_ gate: SessionGate) {
+        let bench = SessionBench()
+        bench.apply(.started)
+        let waiting = bench.get()
+        bench.apply(.gated(gate))
+        #expect(bench.answer(waiting) == .failure(.gated(gate)))
+        #expect(bench.cancelled.count == 1)
+        bench.advance(3600)
+        bench.wake()
+        #expect(bench.starts.count == 1)
+        #expect(bench.answer(bench.get()) == .failure(.gated(gate)))
+        bench.apply(.gated(nil))
+        #expect(bench.starts.count == 2)
+    }
+
+    @Test func `R166: who asks during a login waits for its end`() {
+        let bench = SessionBench(hasSource: false)
+        bench.apply(.gated(.establishing))
+        let waiter = bench.get()
+        #expect(bench.answer(waiter) == nil)
+        bench.save("session", lifetime: 3600)
+        bench.commit()
+        #expect(bench.answer(waiter) == nil)
+        bench.apply(.gated(nil))
+        #expect(bench.answer(waiter) == .token(.none))
+    }
+
+    @Test func `R174: who waits for a login that fails is told that nobody is logged in`() {
+        let bench = SessionBench(hasSource: false)
+        bench.apply(.gated(.establishing))
+        let waiter = bench.get()
+        bench.apply(.gated(.notLoggedIn))
+        #expect(bench.answer(waiter) == .failure(.gated(.notLoggedIn)))
+    }
+}
