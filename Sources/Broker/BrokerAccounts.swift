@@ -216,6 +216,6 @@ extension Broker {
         }
         return CredentialSession.Traits(
             hasSource: definition.source != nil, destination: definition.destination, bootID: clock.bootID,
-            refreshDeadline: deadline)
+            refreshDeadline: deadline, early: definition.earlyFraction)
     }
 }

@@ -174,12 +174,17 @@ package enum Method: String, Sendable, CaseIterable {
                 parameters: [
                     .account, .text("provider", "the platform; generic if absent"),
                     Parameter(
+                        name: "settings", type: .object, isRequired: false,
+                        summary: "the keys of the platform, as in a file"),
+                    Parameter(
                         name: "source", type: .object, isRequired: false,
                         summary: "where fresh credentials come from"),
                     Parameter(
                         name: "allow", type: .object, isRequired: false,
                         summary: "who may use and who may operate it"),
                     .flag("autostart", "whether it refreshes by itself; true if absent"),
+                    .number("early_fraction", "the part of its life after which a credential is due"),
+                    .number("callback_timeout", "seconds to wait for a handler; 15 if absent"),
                 ])
         case .accountRemove:
             Description(access: .admin, summary: "remove an account that was added", parameters: [.account])

@@ -28,7 +28,9 @@ extension Session {
     func addAccount() throws(Failure) {
         let file: Argument? = invocation.operands.count > 1 ? invocation.operands[1] : nil
         let source = invocation.value(.source)
-        if let file, let source, file == "-", source == "-" {
+        let settings = invocation.value(.settings)
+        let isRead = [file, settings, source].count { $0.map { $0 == "-" } ?? false }
+        guard isRead < 2 else {
             throw .usage(.standardInputTwice, invocation.command)
         }
         var members = JSONWriter()
@@ -36,7 +38,8 @@ extension Session {
         members.member("account", try operand(0))
         if let file { try copyMembers(of: file, to: &members) }
         members.member("provider", text: .provider, of: invocation)
-        if let source { try copySource(source, to: &members) }
+        if let settings { try copy("settings", settings, to: &members) }
+        if let source { try copy("source", source, to: &members) }
         allow(&members)
         if invocation.has(.noAutostart) {
             members.key("autostart")
@@ -58,6 +61,7 @@ extension Session {
                 if key.isString("account") { continue }
                 let isGivenTwice =
                     key.isString("provider") && invocation.has(.provider)
+                    || key.isString("settings") && invocation.has(.settings)
                     || key.isString("source") && invocation.has(.source)
                     || key.isString("autostart") && invocation.has(.noAutostart)
                     || key.isString("allow") && (invocation.has(.allowUse) || invocation.has(.allowOperate))
@@ -72,12 +76,13 @@ extension Session {
 
     private static func constant(_ key: JSONValue) -> StaticString {
         if key.isString("provider") { return "provider" }
+        if key.isString("settings") { return "settings" }
         if key.isString("source") { return "source" }
         return key.isString("allow") ? "allow" : "autostart"
     }
 
-    private func copySource(_ file: Argument, to members: inout JSONWriter) throws(Failure) {
-        members.key("source")
+    private func copy(_ key: StaticString, _ file: Argument, to members: inout JSONWriter) throws(Failure) {
+        members.key(key)
         try withObject(file) { (root) throws(Failure) in members.raw(lines: root) }
     }
 

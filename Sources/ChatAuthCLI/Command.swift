@@ -144,11 +144,13 @@ enum Command: UInt8, CaseIterable {
         case .accountAdd:
             Description(
                 group: "account", "add", .newAccount, Operand(name: "FILE", kind: .file, isRequired: false),
-                options: .provider | .source | .allowUse | .allowOperate | .noAutostart, method: .accountAdd,
+                options: .provider | .settings | .source | .allowUse | .allowOperate | .noAutostart,
+                method: .accountAdd,
                 summary: "add an account",
                 details: """
-                    FILE is a JSON object with provider, source, allow and autostart, the parameters of the method \
-                    account.add; - reads standard input. Each of them may be given by an option instead.
+                    FILE is a JSON object with the parameters of the method account.add: provider, settings, source, allow, \
+                    autostart, early_fraction and callback_timeout; - reads standard input. The first five may be given by \
+                    options instead. settings has the keys that chatauthd.toml(5) has for the platform.
                     """)
         case .accountRemove:
             Description(

@@ -7,7 +7,7 @@ enum Option: UInt8, CaseIterable {
     case env, fd
     case idTokenFile, accessTokenFile, issuer, expiresAt
     case generation, httpStatus, code
-    case provider, source, allowUse, allowOperate, noAutostart
+    case provider, settings, source, allowUse, allowOperate, noAutostart
     case file, account, exact, noRevoke, keyFile
     case names, topic, reason
     case socket, timeout, json, help, version
@@ -87,6 +87,8 @@ enum Option: UInt8, CaseIterable {
         case .httpStatus: ("http-status", .number, "the HTTP status that the platform answered")
         case .code: ("code", .text, "the error code that the platform answered")
         case .provider: ("provider", .text, "the platform; generic if absent")
+        case .settings:
+            ("settings", .file, "read the platform's keys from there, a JSON object; - is standard input")
         case .source: ("source", .file, "read the source from there, a JSON object; - is standard input")
         case .allowUse:
             ("allow-use", .principal, "who may use the account: user:NAME or group:NAME; repeatable")

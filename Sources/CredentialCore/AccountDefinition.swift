@@ -4,12 +4,18 @@ package struct AccountDefinition: Equatable, Sendable {
     package let name: AccountName
     /// The platform that it speaks to.
     package let provider: Provider
+    /// How the platform is spoken to; nil: it is not, the credential is handed out and nothing else.
+    package let platform: PlatformDefinition?
     /// Where fresh credentials come from; nil: only from whoever saves one.
     package let source: SourceDefinition?
     /// Who may use and operate it.
     package let access: AccessRules
     /// Whether it fetches and refreshes by itself from the start.
     package let startsByItself: Bool
+    /// At which part of its life a credential is due, unless it is due before that by the common rule; nil: by that rule alone.
+    package let earlyFraction: EarlyFraction?
+    /// How long a handler or a program is waited for (R7).
+    package let callbackTimeout: Milliseconds
     /// Who described it.
     package let origin: Origin
 
@@ -19,7 +25,16 @@ package struct AccountDefinition: Equatable, Sendable {
         case generic
         /// Any OAuth 2 or OpenID Connect provider: tokens that it issues, ends and revokes.
         case oauth
+        /// Kindly, whose bots bind a credential to a chat.
+        case kindly
+        /// Chatbase, whose agents take a token once the server has seen it.
+        case chatbase
+        /// social.plus, which gives a session for a user.
+        case socialPlus = "socialplus"
     }
+
+    /// How long a handler or a program is waited for, unless configured.
+    package static let usualCallbackTimeout = Milliseconds.seconds(15)
 
     /// Who describes accounts.
     package enum Origin: String, Sendable {
@@ -30,11 +45,16 @@ package struct AccountDefinition: Equatable, Sendable {
 
     /// Takes what was read and checked.
     package init(
-        name: AccountName, provider: Provider = .generic, source: SourceDefinition? = nil,
-        access: AccessRules = .nobody, startsByItself: Bool = true, origin: Origin = .configuration
+        name: AccountName, provider: Provider = .generic, platform: PlatformDefinition? = nil,
+        source: SourceDefinition? = nil, access: AccessRules = .nobody, startsByItself: Bool = true,
+        earlyFraction: EarlyFraction? = nil, callbackTimeout: Milliseconds = usualCallbackTimeout,
+        origin: Origin = .configuration
     ) {
         self.name = name
         self.provider = provider
+        self.platform = platform
+        self.earlyFraction = earlyFraction
+        self.callbackTimeout = callbackTimeout
         self.source = source
         self.access = access
         self.startsByItself = startsByItself
@@ -43,10 +63,15 @@ package struct AccountDefinition: Equatable, Sendable {
 
     /// Where a credential of this account may be sent.
     ///
-    /// A generic credential is sent nowhere by us; one of an OAuth provider to the endpoints of that provider.
+    /// A generic credential is sent nowhere by us; one of an OAuth provider to the endpoints of that provider, and one of a chat
+    /// platform to that platform as well.
     package var destination: Destination {
-        if case .oauth(let source) = source { return source.destination }
-        return Destination("provider=\(provider.rawValue)")
+        var servers: String?
+        if case .oauth(let source) = source { servers = source.destination.text }
+        guard let platform else { return Destination(servers ?? "provider=\(provider.rawValue)") }
+        let fields = platform.destinationParts.map { name, value in "\(name)=\(value.utf8.count):\(value)" }
+        let own = (["provider=\(provider.rawValue)"] + fields).joined(separator: ";")
+        return Destination(servers.map { own + ";" + $0 } ?? own)
     }
 }
 
@@ -113,6 +138,15 @@ package enum SecretReference: Hashable, Sendable {
     case credential(name: String)
     /// A secret in the store, set by `secret.set`.
     case secret(SecretName)
+
+    /// Where it is, as one word; different for different places.
+    var label: String {
+        switch self {
+        case .file(let path): "file:" + path
+        case .credential(let name): "credential:" + name
+        case .secret(let name): "secret:" + name.text
+        }
+    }
 }
 
 /// Tokens that do not change but by hand.
@@ -188,70 +222,5 @@ package struct FieldMap: Equatable, Sendable {
         self.issuer = issuer
         self.expiresAt = expiresAt
         self.expiresIn = expiresIn
-    }
-}
-
-/// The user's own backend: one HTTPS request gives a fresh credential.
-package struct HTTPSource: Equatable, Sendable {
-    /// Where the request goes.
-    package let url: HTTPURL
-    /// GET or POST.
-    package let method: Method
-    /// What is sent beside the usual headers.
-    package let headers: [Header]
-    /// A text with `{account}` and `{reason}` in it, JSON-escaped where they are put in; nil: an object with both.
-    package let bodyTemplate: String?
-    /// The media type of the body.
-    package let contentType: String
-    /// Nil: every name that backends commonly use is understood.
-    package let fields: FieldMap?
-    /// An absolute path to PEM certificates that are trusted instead of the system's.
-    package let caFile: String?
-    /// `http://host:port` or `https://host:port`; nil: no proxy.
-    package let proxy: String?
-    /// One attempt in all.
-    package let timeout: Milliseconds
-
-    /// The methods that give credentials.
-    package enum Method: String, Sendable, CaseIterable {
-        case get = "GET"
-        case post = "POST"
-    }
-
-    /// One header line.
-    package struct Header: Equatable, Sendable {
-        /// The field name.
-        package let name: String
-        /// What is sent in it.
-        package let value: Value
-
-        /// Where a value comes from.
-        package enum Value: Equatable, Sendable {
-            case literal(String)
-            case secret(SecretReference, prefix: String)
-        }
-
-        /// Takes name and value.
-        package init(name: String, value: Value) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    /// Takes what was read and checked.
-    package init(
-        url: HTTPURL, method: Method = .post, headers: [Header] = [], bodyTemplate: String? = nil,
-        contentType: String = "application/json", fields: FieldMap? = nil, caFile: String? = nil,
-        proxy: String? = nil, timeout: Milliseconds = .seconds(8)
-    ) {
-        self.url = url
-        self.method = method
-        self.headers = headers
-        self.bodyTemplate = bodyTemplate
-        self.contentType = contentType
-        self.fields = fields
-        self.caFile = caFile
-        self.proxy = proxy
-        self.timeout = timeout
     }
 }

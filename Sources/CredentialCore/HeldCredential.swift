@@ -66,12 +66,13 @@ package struct Destination: Hashable, Sendable {
 ///     lifetime   = expires_at − received_at
 ///     refresh_at = expires_at − min(30 s, lifetime / 2)
 ///
+/// An account may say that a credential is due at a part of its life instead, where that is earlier.
 /// Wall time alone would revive a dead token when it is set back; boot time alone would miss what another machine's clock says.
 package struct Schedule: Equatable, Sendable {
     /// What callers are told; nil: it does not expire.
     package let expiresAt: WallTime?
     /// When it is refreshed by rule, without the spread; nil: never.
-    package let refreshAt: WallTime?
+    package private(set) var refreshAt: WallTime?
     /// Whose expiry is the earliest.
     package let source: ExpirySource?
     /// expires_at − received_at; `Milliseconds.max` when it does not expire.
@@ -85,7 +86,8 @@ package struct Schedule: Equatable, Sendable {
 
     /// Reckons both ends; `receivedAt.boot` counts only while `isThisBoot`, else boot time is reckoned from `now`.
     package init(
-        expiries: Expiries, receivedAt: Instant, isThisBoot: Bool = true, now: Instant
+        expiries: Expiries, receivedAt: Instant, isThisBoot: Bool = true, now: Instant,
+        early: EarlyFraction? = nil
     ) {
         guard let earliest = expiries.earliest else {
             expiresAt = nil
@@ -97,16 +99,23 @@ package struct Schedule: Equatable, Sendable {
             return
         }
         let lifetime = max(.zero, earliest.at - receivedAt.wall)
-        let leeway = min(Self.leeway, lifetime / 2)
-        let refreshAt = earliest.at - leeway
         let bootExpiry =
             isThisBoot ? receivedAt.boot + lifetime : now.boot + max(.zero, earliest.at - now.wall)
         expiresAt = earliest.at
         source = earliest.source
-        self.refreshAt = refreshAt
         self.lifetime = lifetime
         expiry = Instant(wall: earliest.at, boot: bootExpiry)
-        due = Instant(wall: refreshAt, boot: bootExpiry - leeway)
+        due = expiry
+        reckon(early)
+    }
+
+    /// Reckons anew when it is due; a spread that was drawn before is forgotten.
+    mutating func reckon(_ early: EarlyFraction?) {
+        guard let expiresAt else { return }
+        let leeway = max(min(Self.leeway, lifetime / 2), early?.rest(of: lifetime) ?? .zero)
+        let refreshAt = expiresAt - leeway
+        self.refreshAt = refreshAt
+        due = Instant(wall: refreshAt, boot: expiry.boot - leeway)
     }
 
     /// Makes it due earlier, so that what is due together is not asked for together; at most by a tenth of the lifetime.

@@ -61,6 +61,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case unverified
         /// The disk has no room for what a spent grant would bring: nothing was sent.
         case storeFull
+        /// The platform ended the session for good: the user was banned or deleted (R178).
+        case terminated
     }
 
     /// Takes what is known of it.

@@ -125,6 +125,8 @@ extension CallFailure {
         case .unverified: (.credentialRejected, "an ID token came that cannot be believed" + detail(failure))
         case .storeFull:
             (.storeFull, "the disk has no room for what a spent grant would bring; nothing was sent")
+        case .terminated:
+            (.terminated, "the platform ended the session for good: the user was banned or deleted")
         }
     }
 

@@ -48,6 +48,8 @@ import Testing
     @Test(arguments: [
         ("support-bot", ["support-bot"]), ("local-file", ["metrics", "mailer", "kiosk"]),
         ("oauth", ["calendar", "reports"]), ("jwt", ["kindly-bot", "chatbase-bot"]),
+        ("chat-platforms", ["shop-bot", "help-agent", "community"]),
+        ("other-platforms", ["front-desk", "tickets"]),
     ])
     func `the examples of accounts are without fault`(_ name: String, _ accounts: [String]) throws {
         let file = Configuration.File(
@@ -57,7 +59,7 @@ import Testing
         #expect(configuration.accounts.allSatisfy { $0.source != nil && !$0.access.use.isEmpty })
     }
 
-    @Test(arguments: ["support-bot", "local-file", "oauth", "jwt"])
+    @Test(arguments: ["support-bot", "local-file", "oauth", "jwt", "chat-platforms", "other-platforms"])
     func `the manual has every key of the examples of accounts`(_ name: String) throws {
         let manual = try text("man/chatauthd.toml.5")
         for line in try text("etc/accounts.d/\(name).toml.example").split(separator: "\n") {

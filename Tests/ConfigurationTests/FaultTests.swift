@@ -67,8 +67,15 @@ private let defects: [SourceDefect] = [
     .init(http + "method = \"PUT\"", "source.method", .notOneOf(["GET", "POST"])),
     .init(http + "metod = \"GET\"", "source.metod", .unknownKey(nearest: "method")),
     .init(http + "method = \"GET\"\nbody = \"x\"", "source.body", .bodyWithGet),
-    .init(http + "body = \"{acount}\"", "source.body", .placeholder),
-    .init(http + "body = '{\"a\":\"{chat_id}\"}'", "source.body", .placeholder),
+    .init(
+        http + "body = \"{acount}\"", "source.body",
+        .placeholder(["account", "reason", "chat_id", "user_id"])),
+    .init(
+        http + "body = '{\"a\":\"{bearer}\"}'", "source.body",
+        .placeholder(["account", "reason", "chat_id", "user_id"])),
+    .init(http + "answer = \"yaml\"", "source.answer", .notOneOf(["json", "text"])),
+    .init(http + "answer = \"text\"\nfields = { token = \"t\" }", "source.fields", .fieldsWithText),
+    .init(http + "headers = { x-server-key = \"k\" }", "source.headers.x-server-key", .literalSecret),
     .init(http + "content_type = \"a\\r\\nb\"", "source.content_type", .malformedText),
     .init(http + "timeout = 0", "source.timeout", .outOfRange(from: 1, to: 60)),
     .init(http + "timeout = nan", "source.timeout", .outOfRange(from: 1, to: 60)),
@@ -181,11 +188,14 @@ private let notTOML: [(String, ConfigurationProblem.Syntax)] = [
     }
 
     @Test(arguments: [
-        ("provider = \"kindly\"\nbot_key = \"x\"", DefinitionProblem.notAvailable),
-        ("provider = \"chatbase\"", .notAvailable),
-        ("provider = \"socialplus\"", .notAvailable),
-        ("provider = \"other\"", .notOneOf(["generic", "oauth"])),
-        ("provider = \"oaut\"", .nearly("oauth", of: ["generic", "oauth"])),
+        (
+            "provider = \"other\"",
+            DefinitionProblem.notOneOf(["generic", "oauth", "kindly", "chatbase", "socialplus"])
+        ),
+        (
+            "provider = \"kindely\"\nbot_key = \"x\"",
+            .nearly("kindly", of: ["generic", "oauth", "kindly", "chatbase", "socialplus"])
+        ),
     ])
     func `a provider that is not there is refused`(_ text: String, _ problem: DefinitionProblem) {
         do throws(ConfigurationFailure) {

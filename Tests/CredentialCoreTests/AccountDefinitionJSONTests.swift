@@ -77,6 +77,7 @@ extension Seeded {
                     format: fields.map { .json($0) } ?? .token))
         default:
             let method: HTTPSource.Method = Bool.random(using: &self) ? .get : .post
+            let answer: HTTPSource.Answer = Bool.random(using: &self) ? .json : .text
             var headers: [HTTPSource.Header] = []
             for number in 0..<Int.random(in: 0...3, using: &self) {
                 let value: HTTPSource.Header.Value =
@@ -91,7 +92,8 @@ extension Seeded {
                         "https://" + text("abc", 1...8) + ".example/" + text(letters + "?&=", 0...20)),
                     method: method, headers: headers,
                     bodyTemplate: method == .get ? nil : maybe { $0.text(nasty, 0...40) + "{account}" },
-                    contentType: "text/" + text(letters, 1...8), fields: maybe { $0.fields() },
+                    contentType: "text/" + text(letters, 1...8), answer: answer,
+                    fields: answer == .text ? nil : maybe { $0.fields() },
                     caFile: maybe { "/" + $0.text(letters, 1...9) },
                     proxy: maybe { "http://proxy.example:\(Int.random(in: 1...65535, using: &$0))" },
                     timeout: Milliseconds(.random(in: 1000...60_000, using: &self))))
@@ -186,6 +188,86 @@ extension Seeded {
     }
 }
 
+// Platforms of every provider, with whatever their keys may be.
+extension Seeded {
+    fileprivate mutating func platform() throws -> (AccountDefinition.Provider, PlatformDefinition?) {
+        let provider = AccountDefinition.Provider.allCases.randomElement(using: &self) ?? .generic
+        let transport = PlatformTransport(
+            caFile: maybe { "/" + $0.text(letters, 1...9) },
+            proxy: maybe { "http://proxy.example:\(Int.random(in: 1...65535, using: &$0))" },
+            timeout: Milliseconds(.random(in: 1000...60_000, using: &self)))
+        let route = text(letters, 1...9) + "/" + text(letters + "-._~", 1...9) + "a"
+        let base = try HTTPURL("https://" + text("abc", 1...8) + ".example/" + text(letters, 1...9))
+        switch provider {
+        case .generic, .oauth:
+            return (
+                provider,
+                try maybe { random in
+                    .described(
+                        BindDefinition(
+                            url: try random.url(),
+                            headers: [
+                                .init(name: "X-A", value: .literal("{bearer}" + random.text(letters, 1...9)))
+                            ],
+                            bodyTemplate: random.maybe { $0.text(nasty, 0...20) + "{companion}" },
+                            contentType: "text/" + random.text(letters, 1...9),
+                            expiryField: random.maybe { $0.text(letters, 1...9) },
+                            order: Bool.random(using: &random) ? .before : .behind, transport: transport))
+                }
+            )
+        case .kindly:
+            return (
+                provider,
+                .kindly(
+                    KindlyDefinition(
+                        botKey: text(letters + "-/\"\\", 1...30), market: text(letters, 1...9),
+                        language: maybe { $0.text(letters, 2...5) },
+                        strategy: maybe { KindlyDefinition.Strategy.allCases.randomElement(using: &$0) }
+                            ?? nil,
+                        connecting: Bool.random(using: &self) ? .broker : .client, baseURL: base,
+                        connectPath: route, bindPath: text(letters, 1...9), invalidatePath: route,
+                        clientName: text(letters, 1...9), clientVersion: text("0123.", 1...9),
+                        expiryField: text(letters, 1...9) + ".x",
+                        defaultIssuer: maybe { $0.text(letters, 1...9) },
+                        expectedIssuer: maybe { $0.text(letters, 1...9) },
+                        isAtHashStrict: Bool.random(using: &self), transport: transport))
+            )
+        case .chatbase:
+            return (
+                provider,
+                .chatbase(
+                    ChatbaseDefinition(
+                        agentID: text(letters + "-_", 1...30), baseURL: base,
+                        device: maybe { $0.text(letters, 1...9) },
+                        userAgent: maybe { $0.text(letters + "/()", 1...9) },
+                        identifiesOnStart: Bool.random(using: &self),
+                        trustsVerifiedUserID: Bool.random(using: &self), transport: transport))
+            )
+        case .socialPlus:
+            let region = maybe { SocialPlusDefinition.Region.allCases.randomElement(using: &$0) } ?? nil
+            let user = maybe { $0.text(letters + "é", 1...50) }
+            return (
+                provider,
+                .socialPlus(
+                    SocialPlusDefinition(
+                        apiKey: reference(),
+                        baseURL: try region.map { try HTTPURL("https://apix.\($0.rawValue).amity.co") }
+                            ?? base,
+                        region: region, userID: user, displayName: maybe { $0.text(letters + "é\"", 1...50) },
+                        isSecureMode: Bool.random(using: &self),
+                        logsInOnStart: user != nil && Bool.random(using: &self),
+                        verifiesAccessToken: Bool.random(using: &self),
+                        renewalPause: Milliseconds(.random(in: 0...86_400_000, using: &self)),
+                        loginTimeout: Milliseconds(.random(in: 1000...300_000, using: &self)),
+                        terminatingCodes: (0..<Int.random(in: 0...3, using: &self)).map { _ in
+                            .random(in: 1...999_999_999, using: &self)
+                        }, terminatesOnUserNotFound: Bool.random(using: &self), sessionsPath: route,
+                        verifyPath: route, revokePath: text(letters, 1...9), transport: transport))
+            )
+        }
+    }
+}
+
 extension Array where Element == UInt8 {
     fileprivate init(copying span: Span<UInt8>) {
         self = span.indices.map { span[$0] }
@@ -235,11 +317,14 @@ private func faults(_ text: String) throws -> [String] {
         var random = Seeded(state: seed)
         for round in 0..<500 {
             let name = try #require(AccountName("a" + random.text(letters, 0...20)))
+            let (provider, platform) = try random.platform()
             let account = AccountDefinition(
-                name: name, provider: Bool.random(using: &random) ? .generic : .oauth,
+                name: name, provider: provider, platform: platform,
                 source: try random.maybe { try $0.source() },
                 access: AccessRules(use: random.rules(), operate: random.rules()),
-                startsByItself: Bool.random(using: &random), origin: .rpc)
+                startsByItself: Bool.random(using: &random),
+                earlyFraction: random.maybe { EarlyFraction(Double.random(in: 0.1...1, using: &$0)) } ?? nil,
+                callbackTimeout: Milliseconds(.random(in: 1000...60_000, using: &random)), origin: .rpc)
             let texts = written(account)
             #expect(
                 try stored(name, texts.definition, texts.policy) == account, "seed \(seed) round \(round)")
@@ -376,5 +461,43 @@ private func faults(_ text: String) throws -> [String] {
         ] as [(String, String?)])
     func `the nearest key is the one that was meant`(_ text: String, _ nearest: String?) {
         #expect(NearestKey.find(text, among: ["provider", "source", "allow", "autostart"]) == nearest)
+    }
+}
+
+@Suite struct `Platforms as JSON` {
+    @Test func `the keys of a platform stand in settings`() throws {
+        let account = try added(
+            #"""
+            {"account":"bot","provider":"kindly","settings":{"bot_key":"b","market":"en"},
+             "early_fraction":0.5,"callback_timeout":2}
+            """#)
+        #expect(
+            account.platform
+                == .kindly(
+                    KindlyDefinition(
+                        botKey: "b", market: "en",
+                        baseURL: try HTTPURL("https://bot.kindly.ai/chatbubble/v2"))))
+        #expect(account.earlyFraction == EarlyFraction(0.5))
+        #expect(account.callbackTimeout == .seconds(2))
+    }
+
+    @Test func `what is missing or not allowed in settings is named`() throws {
+        #expect(
+            try faults(#"{"account":"bot","provider":"kindly"}"#)
+                == ["settings.bot_key: this key is needed", "settings.market: this key is needed"])
+        #expect(
+            try faults(
+                #"{"account":"bot","provider":"kindly","bot_key":"b","settings":{"bot_key":"b","market":"en","x":1}}"#
+            ) == ["settings.x: unknown key", "bot_key: unknown key"])
+        #expect(
+            try faults(
+                #"{"account":"bot","provider":"socialplus","settings":{"region":"eu","api_key":{"file":"/a"}}}"#
+            )
+                == [
+                    "settings.api_key: not allowed for an account that is added over RPC; write it into a file"
+                ])
+        #expect(
+            try faults(#"{"account":"bot","settings":{"bind":{"url":"https://c.example","order":"never"}}}"#)
+                == ["settings.bind.order: must be one of behind, before"])
     }
 }

@@ -181,7 +181,7 @@ final class SourceRunner {
                     id,
                     Result { () throws(RefreshFailure) in
                         try SourceAnswer.read(
-                            response, fields: source.fields, sentAt: clock.now.wallTime(of: sentAt))
+                            response, answer: source.answer, fields: source.fields, sentAt: clock.now.wallTime(of: sentAt))
                     })
             }
         }

@@ -14,7 +14,7 @@ package enum AccountDefinitionJSON {
         package var message: String { faults.first?.message ?? "not an account" }
     }
 
-    /// Reads the parameters of `account.add`: account, provider, source, allow and autostart.
+    /// Reads the parameters of `account.add`: what a file says of an account, the keys of its platform in `settings`.
     ///
     /// Names in rules are resolved now; their numbers decide from here on.
     package static func added(
@@ -50,17 +50,28 @@ package enum AccountDefinitionJSON {
         return account
     }
 
-    /// Writes provider, source and autostart as one object, in the words of `account.add`.
+    /// Writes all but the rules as one object, in the words of `account.add`.
     package static func writeDefinition(_ account: AccountDefinition, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("provider")
         writer.string(account.provider.rawValue)
+        if let platform = account.platform {
+            writer.key("settings")
+            write(platform, to: &writer)
+        }
         if let source = account.source {
             writer.key("source")
             write(source, to: &writer)
         }
         writer.key("autostart")
         writer.bool(account.startsByItself)
+        if let early = account.earlyFraction {
+            writer.key("early_fraction")
+            writer.double(early.value)
+        }
+        if account.callbackTimeout != AccountDefinition.usualCallbackTimeout {
+            seconds("callback_timeout", account.callbackTimeout, &writer)
+        }
         writer.endObject()
     }
 
@@ -140,30 +151,7 @@ package enum AccountDefinitionJSON {
         }
     }
 
-    private static func write(_ source: HTTPSource, to writer: inout JSONWriter) {
-        member("url", source.url.text, &writer)
-        member("method", source.method.rawValue, &writer)
-        if !source.headers.isEmpty {
-            writer.key("headers")
-            writer.beginObject()
-            for header in source.headers {
-                writer.key(named: header.name)
-                switch header.value {
-                case .literal(let text): writer.string(text)
-                case .secret(let reference, let prefix): write(reference, prefix: prefix, to: &writer)
-                }
-            }
-            writer.endObject()
-        }
-        member("body", source.bodyTemplate, &writer)
-        member("content_type", source.contentType, &writer)
-        if let fields = source.fields { write(fields, to: &writer) }
-        member("ca_file", source.caFile, &writer)
-        member("proxy", source.proxy, &writer)
-        seconds("timeout", source.timeout, &writer)
-    }
-
-    private static func write(_ fields: FieldMap, to writer: inout JSONWriter) {
+    static func write(_ fields: FieldMap, to writer: inout JSONWriter) {
         writer.key("fields")
         writer.beginObject()
         member("token", fields.token, &writer)

@@ -23,7 +23,6 @@ package struct AccountReader {
 
     /// How many rules a list may have.
     static let ruleLimit = 64
-    private static let laterProviders = ["kindly", "chatbase", "socialplus"]
 
     /// Reads provider, source, rules and autostart from `table`; nil when there was a fault.
     ///
@@ -35,7 +34,8 @@ package struct AccountReader {
         let faults = table.faults
         let before = faults.list.count
         let provider = readProvider(&table)
-        let source = table.table("source").flatMap { readSource($0, name) }
+        let platform = provider.flatMap { readPlatform($0, &table) }
+        let source = table.table("source").flatMap { readSource($0, name, platform) }
         let access: AccessRules
         if let policy {
             access = readRules(policy)
@@ -43,11 +43,15 @@ package struct AccountReader {
             access = table.table("allow").map(readRules) ?? .nobody
         }
         let startsByItself = table.boolean("autostart") ?? true
-        // The keys of a provider that is not there yet are no typing errors.
+        let early = table.fraction("early_fraction")
+        let callbackTimeout = table.seconds("callback_timeout", in: 1...60)
+        // The keys of a provider that is not known are no typing errors.
         if provider != nil { table.finish() }
         guard let provider, faults.list.count == before, !faults.isTruncated else { return nil }
         return AccountDefinition(
-            name: name, provider: provider, source: source, access: access, startsByItself: startsByItself,
+            name: name, provider: provider, platform: platform, source: source, access: access,
+            startsByItself: startsByItself, earlyFraction: early,
+            callbackTimeout: callbackTimeout ?? AccountDefinition.usualCallbackTimeout,
             origin: writer == .configuration ? .configuration : .rpc)
     }
 
@@ -55,10 +59,7 @@ package struct AccountReader {
         guard let entry = table.entry("provider") else { return .generic }
         guard let text = table.string(entry) else { return nil }
         if let provider = AccountDefinition.Provider(rawValue: text) { return provider }
-        table.fault(
-            entry,
-            Self.laterProviders.contains(text)
-                ? .notAvailable : .unknown(text, of: AccountDefinition.Provider.allCases.map(\.rawValue)))
+        table.fault(entry, .unknown(text, of: AccountDefinition.Provider.allCases.map(\.rawValue)))
         return nil
     }
 

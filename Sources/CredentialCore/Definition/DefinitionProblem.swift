@@ -35,8 +35,8 @@ package enum DefinitionProblem: Equatable, Sendable {
     case headerReserved
     case headerValue
     case headerTwice
-    /// A placeholder that is not `{account}` or `{reason}`.
-    case placeholder
+    /// A placeholder that is none of these.
+    case placeholder([String])
     /// A GET request has no body.
     case bodyWithGet
     case memberName
@@ -58,6 +58,18 @@ package enum DefinitionProblem: Equatable, Sendable {
     case contradiction
     /// A claim that the source sets, or that has a key of its own.
     case claimReserved
+    /// Both of two keys of which one is needed, or neither.
+    case notOneOfKeys(String, String)
+    /// A base that paths are put behind has no query.
+    case baseWithQuery
+    /// A path that is put behind a base.
+    case relativeRoute
+    /// A part of a life.
+    case fraction
+    /// The form of the source says it already.
+    case setByForm
+    /// Fields where the answer is the token.
+    case fieldsWithText
 
     /// For people: what is wrong, and where it helps what to do.
     package var message: String {
@@ -93,7 +105,8 @@ package enum DefinitionProblem: Equatable, Sendable {
         case .headerReserved: "this header is set by the daemon or by another key"
         case .headerValue: "a header's value is printable ASCII without line ends, at most 8192 bytes"
         case .headerTwice: "this header is there already"
-        case .placeholder: "the placeholders are {account} and {reason}"
+        case .placeholder(let names):
+            "the placeholders are " + names.map { "{\($0)}" }.joined(separator: ", ")
         case .bodyWithGet: "a GET request has no body"
         case .memberName: "must be names of members, with dots between them"
         case .fieldsWithoutToken: "names no token; needs token, id_token or access_token"
@@ -106,6 +119,13 @@ package enum DefinitionProblem: Equatable, Sendable {
         case .withoutIssuer: "needs issuer or token_endpoint"
         case .grantWithoutRefresh: "grant_type = \"client_credentials\" spends no grant"
         case .contradiction: "does not go with this client_authentication"
+        case .notOneOfKeys(let one, let other): "needs exactly one of \(one) and \(other)"
+        case .baseWithQuery: "has no query; paths are put behind it"
+        case .relativeRoute:
+            "must be a path without a slash at its beginning or end, without query, . and .."
+        case .fraction: "must be a number from 0.1 to 1"
+        case .setByForm: "the form of this source sets it"
+        case .fieldsWithText: "an answer that is the token has no fields"
         case .claimReserved:
             "iat and exp are set by the daemon; issuer, subject and audience are keys beside claims"
         }

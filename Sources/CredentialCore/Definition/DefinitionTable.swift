@@ -131,6 +131,22 @@ package struct DefinitionTable {
         return Milliseconds(count)
     }
 
+    /// A part of a life, from 0.1 to 1.
+    package mutating func fraction(_ key: String) -> EarlyFraction? {
+        guard let entry = entry(key) else { return nil }
+        let number: Double
+        switch entry.node.value {
+        case .integer(let value): number = Double(value)
+        case .real(let value): number = value
+        default:
+            fault(entry, expected: .number)
+            return nil
+        }
+        if let fraction = EarlyFraction(number) { return fraction }
+        fault(entry, .fraction)
+        return nil
+    }
+
     /// One of the raw values of `Value`.
     package mutating func choice<Value: RawRepresentable & CaseIterable>(
         _ key: String, _ type: Value.Type

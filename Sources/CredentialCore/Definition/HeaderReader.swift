@@ -10,9 +10,13 @@ extension AccountReader {
     // Headers that are there to carry a secret: written out they would stand in a file that is backed up and read by many.
     private static let secretHeaders = [
         "authorization", "cookie", "x-api-key", "api-key", "x-auth-token", "x-access-token",
+        "x-server-key", "x-user-token",
     ]
 
-    func readHeaders(_ table: DefinitionTable) -> [HTTPSource.Header] {
+    /// Reads a table of headers.
+    ///
+    /// Where `placeholders` stand for parts of a credential, a header that is there for a secret may be a text that has one of them.
+    func readHeaders(_ table: DefinitionTable, placeholders: [String] = []) -> [HTTPSource.Header] {
         var table = table
         guard table.members.count <= Self.headerLimit else {
             table.faults.add(table.path, table.position, .tooMany(limit: Self.headerLimit))
@@ -35,24 +39,30 @@ extension AccountReader {
                 table.fault(entry, .headerTwice)
                 continue
             }
-            if let value = headerValue(entry, isSecret: Self.secretHeaders.contains(lower), table) {
+            if let value = headerValue(
+                entry, isSecret: Self.secretHeaders.contains(lower), placeholders, table)
+            {
                 headers.append(HTTPSource.Header(name: name, value: value))
             }
         }
         return headers
     }
 
-    func headerValue(
-        _ entry: DefinitionTable.Entry, isSecret: Bool, _ table: DefinitionTable
+    private func headerValue(
+        _ entry: DefinitionTable.Entry, isSecret: Bool, _ placeholders: [String], _ table: DefinitionTable
     ) -> HTTPSource.Header.Value? {
         switch entry.node.value {
         case .string(let text):
-            guard !isSecret else {
+            guard !isSecret || TextRules.hasPlaceholder(placeholders, text) else {
                 table.fault(entry, .literalSecret)
                 return nil
             }
             guard TextRules.isHeaderValue(text) else {
                 table.fault(entry, .headerValue)
+                return nil
+            }
+            guard placeholders.isEmpty || TextRules.hasOnlyPlaceholders(placeholders, text) else {
+                table.fault(entry, .placeholder(placeholders))
                 return nil
             }
             return .literal(text)

@@ -3,7 +3,9 @@ extension AccountReader {
     private static let kinds = ["static", "file", "http", "oauth", "jwt"]
     private static let laterKinds = ["rpc", "exec"]
 
-    func readSource(_ table: DefinitionTable, _ account: AccountName) -> SourceDefinition? {
+    func readSource(
+        _ table: DefinitionTable, _ account: AccountName, _ platform: PlatformDefinition?
+    ) -> SourceDefinition? {
         var table = table
         guard let entry = table.required("kind"), let kind = table.string(entry) else { return nil }
         let source: SourceDefinition?
@@ -14,7 +16,7 @@ extension AccountReader {
                 return nil
             }
             source = kind == "static" ? staticSource(&table) : fileSource(&table)
-        case "http": source = httpSource(&table)
+        case "http": source = httpSource(&table, platform)
         case "oauth": source = oauthSource(&table, account)
         case "jwt": source = jwtSource(&table)
         default:
@@ -64,43 +66,9 @@ extension AccountReader {
             FileSource(file: file, format: format == .json ? .json(fields ?? .usual) : .token))
     }
 
-    private func httpSource(_ table: inout DefinitionTable) -> SourceDefinition? {
-        let url = readURL(&table)
-        let method = table.choice("method", HTTPSource.Method.self) ?? .post
-        let headers = table.table("headers").map(readHeaders) ?? []
-        let body = table.entry("body")
-        let bodyText = body.flatMap(table.string)
-        if let body, let bodyText {
-            if method == .get { table.fault(body, .bodyWithGet) }
-            if bodyText.utf8.count > 65_536 { table.fault(body, .malformedText) }
-            if !TextRules.hasOnlyKnownPlaceholders(bodyText) { table.fault(body, .placeholder) }
-        }
-        let contentType = text("content_type", &table) { !$0.isEmpty && TextRules.isHeaderValue($0) }
-        let caFile = table.entry("ca_file").flatMap { path($0, table) }
-        let proxy = readProxy(&table)
-        let timeout = table.seconds("timeout", in: 1...60)
-        let fields = readFields(&table)
-        guard let url else { return nil }
-        return .http(
-            HTTPSource(
-                url: url, method: method, headers: headers, bodyTemplate: bodyText,
-                contentType: contentType ?? "application/json", fields: fields, caFile: caFile,
-                proxy: proxy, timeout: timeout ?? .seconds(8)))
-    }
-
-    private func readURL(_ table: inout DefinitionTable) -> HTTPURL? {
-        guard let entry = table.required("url"), let text = table.string(entry) else { return nil }
-        do throws(HTTPURL.Failure) {
-            return try HTTPURL(text)
-        } catch {
-            table.fault(entry, .url(error))
-            return nil
-        }
-    }
-
     // MARK: Fields
 
-    private func readFields(_ table: inout DefinitionTable) -> FieldMap? {
+    func readFields(_ table: inout DefinitionTable) -> FieldMap? {
         guard var inner = table.table("fields") else { return nil }
         var map = FieldMap()
         map.token = field("token", &inner)

@@ -2,6 +2,33 @@ import JSON
 
 /// Sources as JSON, in the words in which they are read.
 extension AccountDefinitionJSON {
+    static func write(_ source: HTTPSource, to writer: inout JSONWriter) {
+        member("url", source.url.text, &writer)
+        member("method", source.method.rawValue, &writer)
+        write(source.headers, to: &writer)
+        member("body", source.bodyTemplate, &writer)
+        member("content_type", source.contentType, &writer)
+        if source.answer != .json { member("answer", source.answer.rawValue, &writer) }
+        if let fields = source.fields { write(fields, to: &writer) }
+        member("ca_file", source.caFile, &writer)
+        member("proxy", source.proxy, &writer)
+        seconds("timeout", source.timeout, &writer)
+    }
+
+    static func write(_ headers: [HTTPSource.Header], to writer: inout JSONWriter) {
+        guard !headers.isEmpty else { return }
+        writer.key("headers")
+        writer.beginObject()
+        for header in headers {
+            writer.key(named: header.name)
+            switch header.value {
+            case .literal(let text): writer.string(text)
+            case .secret(let reference, let prefix): write(reference, prefix: prefix, to: &writer)
+            }
+        }
+        writer.endObject()
+    }
+
     static func write(_ source: OAuthSource, to writer: inout JSONWriter) {
         member("issuer", source.endpoints.issuer, &writer)
         member("token_endpoint", source.endpoints.token?.text, &writer)

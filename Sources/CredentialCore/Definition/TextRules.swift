@@ -53,17 +53,24 @@ enum TextRules {
         return (try? HTTPURL("https://" + authority)) != nil
     }
 
-    /// Whether every `{word}` of a body is a placeholder that is filled in; braces around anything else are JSON's own.
-    static func hasOnlyKnownPlaceholders(_ text: String) -> Bool {
+    /// Whether every `{word}` of a text is one of the placeholders that are filled in; braces around anything else are JSON's own.
+    static func hasOnlyPlaceholders(_ known: [String], _ text: String) -> Bool {
+        words(of: text).allSatisfy(known.contains)
+    }
+
+    /// Whether one of the placeholders is in the text.
+    static func hasPlaceholder(_ known: [String], _ text: String) -> Bool {
+        words(of: text).contains(where: known.contains)
+    }
+
+    private static func words(of text: String) -> [String] {
+        var words: [String] = []
         var word: [UInt8]?
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "{"): word = []
             case UInt8(ascii: "}"):
-                if let name = word, !name.isEmpty, name != Array("account".utf8), name != Array("reason".utf8)
-                {
-                    return false
-                }
+                if let word, !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
                 word = nil
             default:
                 if isAlphanumeric(byte) || byte == UInt8(ascii: "_") {
@@ -73,7 +80,24 @@ enum TextRules {
                 }
             }
         }
-        return true
+        return words
+    }
+
+    /// A path that is put behind a base: visible ASCII that needs no escape, no empty part, neither `.` nor `..`, at most 256 bytes.
+    static func isRelativeRoute(_ text: String) -> Bool {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return (1...256).contains(text.utf8.count)
+            && parts.allSatisfy { !$0.isEmpty && !$0.elementsEqual(".".utf8) && !$0.elementsEqual("..".utf8) }
+            && text.utf8.allSatisfy { isAlphanumeric($0) || "/-._~!$&'()*+,;=:@%".utf8.contains($0) }
+    }
+
+    /// 1 to `limit` characters, none of which controls anything.
+    static func isPrintable(_ text: String, limit: Int) -> Bool {
+        (1...limit).contains(text.unicodeScalars.count)
+            && text.unicodeScalars.allSatisfy {
+                $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+                    && $0.properties.generalCategory != .format
+            }
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

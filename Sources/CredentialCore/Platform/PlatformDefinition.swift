@@ -16,6 +16,25 @@ package enum PlatformDefinition: Equatable, Sendable {
         }
     }
 
+    /// Where a credential may be sent, and for whom: endpoints, client and user.
+    var destinationParts: [(name: String, value: String)] {
+        switch self {
+        case .kindly(let platform):
+            [
+                ("base", platform.baseURL.text), ("bind", platform.bindPath),
+                ("invalidate", platform.invalidatePath), ("bot", platform.botKey),
+            ]
+        case .chatbase(let platform): [("base", platform.baseURL.text), ("agent", platform.agentID)]
+        case .socialPlus(let platform):
+            [
+                ("base", platform.baseURL.text), ("sessions", platform.sessionsPath),
+                ("verify", platform.verifyPath), ("revoke", platform.revokePath),
+                ("key", platform.apiKey.label),
+            ] + (platform.userID.map { [("user", $0)] } ?? [])
+        case .described(let bind): [("bind", bind.url.text)]
+        }
+    }
+
     /// Every secret that has to be at hand before the platform can be spoken to, in the order in which it is used.
     package var references: [SecretReference] {
         switch self {

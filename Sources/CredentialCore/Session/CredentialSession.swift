@@ -18,12 +18,16 @@ package struct CredentialSession: Sendable {
         package var refreshDeadline: Milliseconds
         /// Whether who signed out stays so until somebody signs in, whoever asks for a token meanwhile.
         package var staysSignedOut: Bool
+        /// At which part of its life a credential is due; nil: by the common rule alone.
+        package var early: EarlyFraction?
 
         /// Takes the parts.
         package init(
             hasSource: Bool, destination: Destination, bootID: BootID,
-            refreshDeadline: Milliseconds = .seconds(15), staysSignedOut: Bool = false
+            refreshDeadline: Milliseconds = .seconds(15), staysSignedOut: Bool = false,
+            early: EarlyFraction? = nil
         ) {
+            self.early = early
             self.hasSource = hasSource
             self.staysSignedOut = staysSignedOut
             self.destination = destination
@@ -172,7 +176,9 @@ package struct CredentialSession: Sendable {
         held = stored.held
         let isThisBoot = stored.held.map { isOfThisBoot($0, now) } ?? false
         schedule = stored.held.map {
-            Schedule(expiries: $0.expiries, receivedAt: $0.receivedAt, isThisBoot: isThisBoot, now: now)
+            Schedule(
+                expiries: $0.expiries, receivedAt: $0.receivedAt, isThisBoot: isThisBoot, now: now,
+                early: traits.early)
         }
         // Within one boot the boot clock knows how old it is, whatever the wall clock says.
         let isDoubtful = !trustsWallClock && !isThisBoot && schedule?.expiresAt != nil
@@ -204,6 +210,7 @@ package struct CredentialSession: Sendable {
         if sourceChanged || traits.destination != self.traits.destination || !traits.hasSource {
             giveUpFlight(&effects)
         }
+        if traits.early != self.traits.early { schedule?.reckon(traits.early) }
         self.traits = traits
         if sourceChanged {
             failures = FailureRecord()

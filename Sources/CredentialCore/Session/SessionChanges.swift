@@ -36,7 +36,7 @@ extension CredentialSession {
         let replaced = generation
         self.held = held
         generation = held.generation
-        let schedule = Schedule(expiries: held.expiries, receivedAt: held.receivedAt, now: now)
+        let schedule = Schedule(expiries: held.expiries, receivedAt: held.receivedAt, now: now, early: traits.early)
         self.schedule = schedule
         generationAfterRejection = reason != nil && rejectedGeneration == replaced ? generation : nil
         noteShortfall(schedule.remaining(at: now), isRefreshed: reason != nil, replaced: replaced)
@@ -129,7 +129,8 @@ extension CredentialSession {
         expiries.backend = expiry
         self.held = held.expiring(expiries)
         schedule = Schedule(
-            expiries: expiries, receivedAt: held.receivedAt, isThisBoot: isOfThisBoot(held, now), now: now)
+            expiries: expiries, receivedAt: held.receivedAt, isThisBoot: isOfThisBoot(held, now), now: now,
+            early: traits.early)
         isExpiryUnstored = true
         effects.append(.announce(.expiryChanged(generation)))
         storeExpiry(&effects)

@@ -23,9 +23,13 @@ package enum SourceAnswer {
     /// Only 401 and 403 are a refusal, and not when they are a web page: a gateway's page is not the backend's word. Everything else
     /// that is not a credential is the backend's trouble and passes.
     package static func read(
-        _ response: FetchResponse, fields: FieldMap?, sentAt: WallTime
+        _ response: FetchResponse, answer: HTTPSource.Answer = .json, fields: FieldMap?, sentAt: WallTime
     ) throws(RefreshFailure) -> Reading {
         switch response.status {
+        case 200..<300 where answer == .text:
+            // A portal's page is text as well, and no token.
+            guard !response.isPage else { throw RefreshFailure(.upstreamError, httpStatus: response.status) }
+            return try read(token: response.body, originDate: response.date, status: response.status)
         case 200..<300:
             return try read(
                 response.body, fields: fields, sentAt: sentAt, originDate: response.date,
@@ -41,7 +45,7 @@ package enum SourceAnswer {
         }
     }
 
-    /// Reads a JSON object that holds a credential; without `sentAt` nobody knows from when an `expires_in` counts, and it says nothing.
+    /// Reads a JSON object that holds a credential, or a JSON text that is the token; without `sentAt` nobody knows from when an `expires_in` counts, and it says nothing.
     package static func read(
         _ body: SecretBytes, fields: FieldMap?, sentAt: WallTime?, originDate: WallTime? = nil,
         status: Int? = nil
@@ -54,6 +58,11 @@ package enum SourceAnswer {
             } catch {
                 throw RefreshFailure(bytes.isEmpty ? .empty : .malformed, httpStatus: status)
             }
+            if root.kind == .string, fields == nil, let token = root.secret {
+                return try assemble(
+                    idToken: token, accessToken: nil, issuer: nil, hint: .absent, originDate: originDate,
+                    status: status)
+            }
             guard root.kind == .object else { throw RefreshFailure(.malformed, httpStatus: status) }
             let reader = AnswerReader(fields: fields, status: status)
             return try reader.read(root, sentAt: sentAt, originDate: originDate)
@@ -61,7 +70,9 @@ package enum SourceAnswer {
     }
 
     /// Reads a bare token: one line end after it is not part of it.
-    package static func read(token text: SecretBytes) throws(RefreshFailure) -> Reading {
+    package static func read(
+        token text: SecretBytes, originDate: WallTime? = nil, status: Int? = nil
+    ) throws(RefreshFailure) -> Reading {
         let token = text.withSpan { bytes in
             var end = bytes.count
             if end > 0, bytes[end - 1] == UInt8(ascii: "\n") { end -= 1 }
@@ -69,7 +80,8 @@ package enum SourceAnswer {
             return SecretBytes(copying: bytes.extracting(0..<end))
         }
         return try assemble(
-            idToken: token, accessToken: nil, issuer: nil, hint: .absent, originDate: nil, status: nil)
+            idToken: token, accessToken: nil, issuer: nil, hint: .absent, originDate: originDate,
+            status: status)
     }
 
     /// Puts a credential together; a bearer that is a JWT adds its own expiry.

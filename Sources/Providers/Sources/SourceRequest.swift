@@ -28,7 +28,7 @@ package enum SourceRequest {
             headers.append(("Content-Type", bytes(source.contentType)))
         }
         if !source.headers.contains(where: { $0.name.lowercased() == "accept" }) {
-            headers.append(("Accept", bytes("application/json")))
+            headers.append(("Accept", bytes(source.answer == .text ? "text/plain" : "application/json")))
         }
         return FetchRequest(
             id: id, url: source.url, method: source.method.http, headers: headers,
@@ -36,11 +36,16 @@ package enum SourceRequest {
             timeout: source.timeout, bodyLimit: 1 << 20, partition: context.account.text)
     }
 
-    /// The body: the operator's template, or an object that says which account and why.
+    /// The body: the operator's template, or an object that says for whom and why (R5).
     static func body(_ source: HTTPSource, _ context: SourceContext) -> SecretBytes {
         guard let template = source.bodyTemplate else {
             var writer = JSONWriter()
             writer.beginObject()
+            for (name, value) in [("chatId", context.chatID), ("userId", context.userID)] {
+                guard let value else { continue }
+                writer.key(named: name)
+                writer.string(value)
+            }
             writer.key("account")
             writer.string(context.account.text)
             writer.key("reason")
@@ -48,24 +53,13 @@ package enum SourceRequest {
             writer.endObject()
             return writer.finish().finish()
         }
-        // Neither a name nor a reason has a character that JSON or a form would escape.
-        var text = ""
-        var rest = template[...]
-        while let open = rest.firstIndex(of: "{") {
-            text += rest[..<open]
-            let tail = rest[open...]
-            if tail.hasPrefix("{account}") {
-                text += context.account.text
-                rest = tail.dropFirst(9)
-            } else if tail.hasPrefix("{reason}") {
-                text += context.reason.rawValue
-                rest = tail.dropFirst(8)
-            } else {
-                text += "{"
-                rest = tail.dropFirst()
-            }
-        }
-        return bytes(text + rest)
+        let text = TextTemplate.fill(
+            template,
+            [
+                ("account", context.account.text), ("reason", context.reason.rawValue),
+                ("chat_id", context.chatID ?? ""), ("user_id", context.userID ?? ""),
+            ], TextTemplate.Escaping(contentType: source.contentType))
+        return bytes(text)
     }
 
     // One line end after the secret is not part of it; what else no field value may have (RFC 9110 §5.5) makes it unusable.

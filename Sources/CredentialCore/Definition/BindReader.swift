@@ -1,0 +1,22 @@
+/// `bind`: the one request of a platform that nobody here knows.
+extension AccountReader {
+    private static let placeholders = ["bearer", "companion", "issuer", "account"]
+
+    func readBind(_ table: DefinitionTable) -> BindDefinition? {
+        var table = table
+        let url = table.required("url").flatMap { readURL($0, table) }
+        let method = table.choice("method", HTTPSource.Method.self) ?? .post
+        let headers = table.table("headers").map { readHeaders($0, placeholders: Self.placeholders) } ?? []
+        let body = readBody(&table, method, Self.placeholders)
+        let contentType = text("content_type", &table) { !$0.isEmpty && TextRules.isHeaderValue($0) }
+        let expiryField = text("expiry_field", &table, isValid: TextRules.isMemberPath)
+        let order = table.choice("order", BindDefinition.Order.self)
+        let transport = readTransport(&table)
+        table.finish()
+        guard let url else { return nil }
+        return BindDefinition(
+            url: url, method: method, headers: headers, bodyTemplate: body,
+            contentType: contentType ?? "application/json", expiryField: expiryField,
+            order: order ?? .behind, transport: transport)
+    }
+}
