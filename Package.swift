@@ -250,7 +250,8 @@ let package = Package(
             name: "OAuthTests", dependencies: ["OAuth", "CredentialCore", "JSON", "Secrets", "TestSupport"],
             swiftSettings: strict + lifetimes),
         .testTarget(
-            name: "ProvidersTests", dependencies: ["Providers", "CredentialCore", "JSON", "Secrets"],
+            name: "ProvidersTests",
+            dependencies: ["Providers", "CredentialCore", "JSON", "Secrets", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "LocalSocketTests",

@@ -78,7 +78,7 @@ package enum SocialPlusAnswer {
         return Session(
             credential: reading.fresh.credential,
             refreshToken: parts.refreshToken.flatMap {
-                (1...Credential.tokenLimit).contains($0.count) ? $0 : nil
+                (1...SocialPlusRecord.longestRefreshToken).contains($0.count) ? $0 : nil
             },
             issuedAt: parts.issuedAt.moment, expiries: reading.fresh.expiries,
             hasImplausibleExpiry: reading.hasImplausibleExpiry)
