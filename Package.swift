@@ -149,7 +149,9 @@ let package = Package(
         .executableTarget(
             name: "chatauth", dependencies: ["ChatAuthCLI", "CStart"], swiftSettings: strict,
             linkerSettings: staticExecutable),
-        .target(name: "Sandbox", dependencies: ["JSON", "Secrets", "CMicrohttpd"], swiftSettings: strict),
+        .target(
+            name: "Sandbox", dependencies: ["CredentialCore", "JOSE", "JSON", "Secrets", "CMicrohttpd"],
+            swiftSettings: strict + lifetimes),
         .executableTarget(
             name: "chatauth-sandbox", dependencies: ["ChatAuthAPI", "Sandbox"], swiftSettings: strict),
 
@@ -262,7 +264,8 @@ let package = Package(
         .testTarget(
             name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),
         .testTarget(
-            name: "SandboxTests", dependencies: ["chatauth-sandbox", "ChatAuthAPI", "JSON"],
+            name: "SandboxTests",
+            dependencies: ["chatauth-sandbox", "ChatAuthAPI", "CredentialCore", "JOSE", "JSON", "Secrets"],
             swiftSettings: strict + lifetimes),
         .testTarget(
             name: "SQLiteStoreTests",

@@ -155,3 +155,33 @@ co_key *co_key_from_ed25519(co_bytes x, co_bytes d) {
     c->ERR_clear_error();
     return (co_key *)key;
 }
+
+co_key *co_key_generate(int kind) {
+    static const char *const types[] = {[CO_RSA] = "RSA", [CO_P256] = "EC", [CO_P384] = "EC", [CO_ED25519] = "ED25519"};
+    const struct co_library *c = co_library();
+    if (!c || kind < CO_RSA || kind > CO_ED25519) return NULL;
+    EVP_PKEY *key = NULL;
+    EVP_PKEY_CTX *context = c->EVP_PKEY_CTX_new_from_name(NULL, types[kind], NULL);
+    int is_ready = context && c->EVP_PKEY_keygen_init(context) == 1;
+    if (is_ready && (kind == CO_P256 || kind == CO_P384))
+        is_ready = c->EVP_PKEY_CTX_set_group_name(context, kind == CO_P256 ? "prime256v1" : "secp384r1") == 1;
+    if (!is_ready || c->EVP_PKEY_generate(context, &key) != 1) key = NULL;
+    c->EVP_PKEY_CTX_free(context);
+    c->ERR_clear_error();
+    return (co_key *)key;
+}
+
+size_t co_key_to_der(const co_key *opaque, int is_private, uint8_t out[CO_KEY_LIMIT]) {
+    const struct co_library *c = co_library();
+    const EVP_PKEY *key = (const EVP_PKEY *)opaque;
+    if (!c || !key) return 0;
+    int size = is_private ? c->i2d_PrivateKey(key, NULL) : c->i2d_PUBKEY(key, NULL);
+    if (size > 0 && size <= CO_KEY_LIMIT) {
+        unsigned char *end = out;
+        size = is_private ? c->i2d_PrivateKey(key, &end) : c->i2d_PUBKEY(key, &end);
+    } else {
+        size = 0;
+    }
+    c->ERR_clear_error();
+    return size > 0 ? (size_t)size : 0;
+}

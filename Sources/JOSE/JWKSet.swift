@@ -62,7 +62,7 @@ package struct JWKSet {
     /// The key that a token is to be verified with: the one of its `kid`, without a `kid` the only one there is.
     ///
     /// - Throws: `unknownKey`; `algorithmMismatch` when the key is not for the algorithm that the token names.
-    func key(for token: CompactJWS) throws(VerificationFailure) -> Key {
+    package func key(for token: CompactJWS) throws(VerificationFailure) -> Key {
         let entry: Entry?
         if let keyID = token.keyID {
             entry = entries.first { $0.keyID?.isSame(as: keyID) == true }

@@ -1,4 +1,7 @@
+import CredentialCore
 import JSON
+import Secrets
+import Testing
 
 /// JSON as a test likes to compare it.
 ///
@@ -38,6 +41,38 @@ indirect enum Tree: Equatable {
             while let member = cursor.next() { members[member.key.string ?? ""] = Tree(member.value) }
             self = .object(members)
         }
+    }
+
+    /// The claims of a token in compact form, unverified.
+    init(claimsOf token: String) throws {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        try #require(parts.count == 3)
+        let decoded = Base64URL.decode(Array(parts[1].utf8).span)
+        let payload = try #require(decoded)
+        try self.init(payload.withSpan { span in span.indices.map { span[$0] } })
+    }
+
+    /// It as JSON again.
+    var compact: String {
+        switch self {
+        case .number(let digits): digits
+        case .text(let text): Tree.quoted(text)
+        case .bool(let bool): bool ? "true" : "false"
+        case .null: "null"
+        case .array(let elements): "[" + elements.map(\.compact).joined(separator: ",") + "]"
+        case .object(let members):
+            "{"
+                + members.sorted { $0.key < $1.key }.map { Tree.quoted($0.key) + ":" + $0.value.compact }
+                .joined(separator: ",") + "}"
+        }
+    }
+
+    /// A text as JSON has it.
+    static func quoted(_ text: String) -> String {
+        var json = JSONWriter()
+        json.string(text)
+        let bytes = json.finish().finish()
+        return String(decoding: bytes.withSpan { span in span.indices.map { span[$0] } }, as: UTF8.self)
     }
 
     subscript(_ name: String) -> Tree? {

@@ -48,6 +48,16 @@ co_key *co_key_from_ec(int kind, co_bytes x, co_bytes y, co_bytes d);
 /// Makes an Ed25519 key; without d it is public. NULL when x does not belong to d.
 co_key *co_key_from_ed25519(co_bytes x, co_bytes d);
 
+/// Makes a new key of one of the kinds above; RSA with 2048 bits.
+co_key *co_key_generate(int kind);
+
+/// No public or private key of the kinds that are made here is longer.
+enum { CO_KEY_LIMIT = 2048 };
+
+/// Writes the public half as CO_PUBLIC_KEY_INFO, or the private one as CO_RSA_PRIVATE_KEY, CO_EC_PRIVATE_KEY or, of
+/// Ed25519, CO_PRIVATE_KEY_INFO, and answers with its length; 0 when it is absent or too long.
+size_t co_key_to_der(const co_key *key, int is_private, uint8_t out[CO_KEY_LIMIT]);
+
 enum { CO_RS256 = 1, CO_PS256 = 2, CO_ES256 = 3, CO_ES384 = 4, CO_EDDSA = 5 };
 
 /// No signature of the algorithms above is longer: RSA of 8192 bits.

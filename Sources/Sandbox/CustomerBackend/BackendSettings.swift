@@ -20,6 +20,10 @@ struct BackendSettings: Sendable {
     var dateOffset: Int64 = 0
     /// Header fields without which the answer is 401.
     var requiredHeaders: [Request.Pair] = []
+    /// How signed tokens are made.
+    var recipe = TokenRecipe()
+    /// Claims of signed tokens that come from the request: a path of claims, and the path of a member of the body.
+    var bodyClaims: [Request.Pair] = []
 
     /// How the answer tells when its token ends.
     enum Expiry: String, CaseIterable, Sendable {
@@ -41,6 +45,8 @@ struct BackendSettings: Sendable {
         case jwt
         /// The same without `exp`.
         case jwtWithoutExpiry = "jwt_without_exp"
+        /// One that proves something: signed, with claims from the settings and from the request.
+        case signed = "signed_jwt"
     }
 
     /// What a member holds, in the words of an account's `fields`.
@@ -57,6 +63,13 @@ struct BackendSettings: Sendable {
     init(_ source: ControlObject) throws(ControlFailure) {
         var object = source
         try readScalars(&object)
+        recipe = try TokenRecipe(&object)
+        for pair in try object.texts("body_claims") ?? [] {
+            guard pair.name.utf8.count <= 128, pair.value.utf8.count <= 128 else {
+                throw .outOfRange(key: "body_claims", lowest: 1, highest: 128)
+            }
+            bodyClaims.append(pair)
+        }
         if let pairs = try object.texts("fields") { fields = try Self.fields(pairs) }
         issuer = try object.text("issuer") ?? issuer
         dateOffset = try object.integer("date_offset_seconds", Self.lifetimes) ?? dateOffset
@@ -128,6 +141,16 @@ struct BackendSettings: Sendable {
         json.endObject()
         json.key("issuer")
         json.string(issuer)
+        if tokenFormat == .signed {
+            recipe.writeMembers(&json)
+            json.key("body_claims")
+            json.beginObject()
+            for claim in bodyClaims {
+                json.key(named: claim.name)
+                json.string(claim.value)
+            }
+            json.endObject()
+        }
         json.key("date_offset_seconds")
         json.integer(dateOffset)
         json.key("require_headers")

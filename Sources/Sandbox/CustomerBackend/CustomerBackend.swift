@@ -1,3 +1,4 @@
+import CredentialCore
 import JSON
 
 /// Stands in for the web servers with which companies issue short-lived tokens for their own bots.
@@ -6,14 +7,16 @@ import JSON
 /// called `default`. Its contract with the daemon is the `http` source: any POST or GET, JSON back, 401 where a demanded
 /// header field is missing.
 struct CustomerBackend: StandIn {
-    private struct Instance: Sendable {
+    fileprivate struct Instance: Sendable {
         var settings = BackendSettings()
         /// What was issued last, for backends that repeat themselves.
         var issued: [BackendSettings.Role: String] = [:]
         var issuedUntil: Int64 = 0
+        /// Made when it is first needed; it stays when settings change, unless the algorithm does.
+        var key: SigningKey?
     }
 
-    private var instances: [String: Instance] = [:]
+    private var instances = Instances(Instance())
 
     static let noun = "backend"
     static let routes = ["token"]
@@ -30,7 +33,7 @@ struct CustomerBackend: StandIn {
     mutating func answer(
         _ request: Request, _ name: String, _ route: String, _ surroundings: Surroundings
     ) -> Answer {
-        var instance = instances[name] ?? Instance()
+        var instance = instances[name]
         let now = surroundings.now + instance.settings.dateOffset * 1000
         guard request.method == "POST" || request.method == "GET" else {
             var answer = Answer.problem(405, "use POST or GET", date: now)
@@ -51,28 +54,22 @@ struct CustomerBackend: StandIn {
             instance.issued = [:]
             instance.issuedUntil = now + settings.lifetime * 1000
         }
-        let mint = TokenMint(random: surroundings.random)
-        for field in settings.fields where instance.issued[field.role] == nil {
-            instance.issued[field.role] = Self.value(
-                field.role, name, settings, mint, now, instance.issuedUntil)
+        if settings.tokenFormat == .signed, settings.recipe.key == nil {
+            instance.prepareKey(settings.recipe.algorithm, name, surroundings)
+        }
+        let maker = BackendTokenMaker(
+            settings: settings, name: name, request: request, mint: TokenMint(random: surroundings.random),
+            key: settings.recipe.key ?? instance.key, now: now, until: instance.issuedUntil)
+        // The access token first: an ID token may tell its hash.
+        for role in [BackendSettings.Role.issuer, .accessToken, .idToken]
+        where instance.issued[role] == nil && settings.fields.contains(where: { $0.role == role }) {
+            guard let value = maker.value(role, accessToken: instance.issued[.accessToken]) else {
+                return .problem(500, "the key cannot sign", date: now)
+            }
+            instance.issued[role] = value
         }
         instances[name] = instance
         return Self.answer(settings, instance.issued, now: now, until: instance.issuedUntil)
-    }
-
-    private static func value(
-        _ role: BackendSettings.Role, _ name: String, _ settings: BackendSettings, _ mint: TokenMint,
-        _ now: Int64,
-        _ until: Int64
-    ) -> String {
-        guard role != .issuer else { return settings.issuer }
-        switch settings.tokenFormat {
-        case .opaque: return mint.opaque(length: settings.tokenBytes)
-        case .jwt, .jwtWithoutExpiry:
-            return mint.jwt(
-                length: settings.tokenBytes, subject: name, issuer: settings.issuer, issuedAt: now / 1000,
-                expiry: settings.tokenFormat == .jwt ? until / 1000 : nil)
-        }
     }
 
     private static func answer(
@@ -111,14 +108,35 @@ struct CustomerBackend: StandIn {
     }
 
     mutating func configure(_ name: String, _ settings: ControlObject) throws(ControlFailure) {
-        instances[name] = Instance(settings: try BackendSettings(settings))
+        let read = try BackendSettings(settings)
+        instances[name] = Instance(settings: read, key: instances[name].key)
     }
 
     mutating func reset(_ name: String) {
-        instances[name] = nil
+        instances.reset(name)
+    }
+
+    /// `GET …/key`: what verifies the signed tokens of this backend.
+    mutating func act(
+        _ request: Request, _ name: String, _ action: String, _ surroundings: Surroundings
+    ) throws(ControlFailure) -> Answer? {
+        guard request.method == "GET", action == "key" else { return nil }
+        instances[name].prepareKey(instances[name].settings.recipe.algorithm, name, surroundings)
+        guard let key = instances[name].key else { throw .notThere("key") }
+        return Answer(status: 200, date: surroundings.now) { key.write(&$0) }
     }
 
     func writeSettings(_ name: String, _ json: inout JSONWriter) {
-        (instances[name]?.settings ?? BackendSettings()).write(&json)
+        instances[name].settings.write(&json)
+    }
+}
+
+extension CustomerBackend.Instance {
+    /// Makes sure that there is a key for that algorithm.
+    fileprivate mutating func prepareKey(
+        _ algorithm: SignatureAlgorithm, _ name: String, _ surroundings: Surroundings
+    ) {
+        guard key?.algorithm != algorithm else { return }
+        key = SigningKey(making: algorithm, id: "\(name)-\(algorithm.rawValue)", random: surroundings.random)
     }
 }

@@ -11,6 +11,8 @@ struct Answer: Sendable {
     var body: [UInt8]
     /// The stand-in's clock in Unix milliseconds, for the `Date` field.
     var date: Int64
+    /// What the request did that no client of this server may do; it is listed, whatever the answer is.
+    var violations: [String] = []
 
     init(status: Int, contentType: String?, body: [UInt8], date: Int64) {
         self.status = status
@@ -48,6 +50,13 @@ struct Answer: Sendable {
         return copy
     }
 
+    /// The same answer with one more violation, so that the test whose client did it fails.
+    func accusing(_ violation: String) -> Answer {
+        var answer = self
+        answer.violations.append(violation)
+        return answer
+    }
+
     /// Sets a header field, in place of those of the same name.
     mutating func setHeader(_ name: String, _ value: String) {
         headers.removeAll { $0.name.lowercased() == name.lowercased() }
@@ -80,8 +89,11 @@ struct Answer: Sendable {
         case 308: "Permanent Redirect"
         case 400: "Bad Request"
         case 401: "Unauthorized"
+        case 402: "Payment Required"
+        case 403: "Forbidden"
         case 404: "Not Found"
         case 405: "Method Not Allowed"
+        case 422: "Unprocessable Content"
         case 429: "Too Many Requests"
         case 500: "Internal Server Error"
         case 503: "Service Unavailable"

@@ -29,6 +29,14 @@ struct ControlAPI {
             let owner = try owner(request, allowed: [])
             server.state.withState { $0.journal.clear(owner) }
             return done(date)
+        case ("GET", "violations", 1):
+            let violations = server.state.withState { $0.violations }
+            let owner = try owner(request, allowed: [])
+            return Answer(status: 200, date: date) { violations.write(owner, &$0) }
+        case ("DELETE", "violations", 1):
+            let owner = try owner(request, allowed: [])
+            server.state.withState { $0.violations.clear(owner) }
+            return done(date)
         case ("GET", "counters", 1):
             let journal = server.state.withState { $0.journal }
             return Answer(status: 200, date: date) { journal.writeCounters(&$0) }
@@ -36,9 +44,10 @@ struct ControlAPI {
         case ("GET", "clock", 1), ("PUT", "clock", 1): return try clock(request)
         case ("DELETE", nil, 0):
             server.state.withState { state in
-                state.standIns = SandboxServer.State().standIns
+                state.standIns = StandInList.fresh()
                 state.faults = [:]
                 state.journal.clear(nil)
+                state.violations.clear(nil)
                 state.clockOffset = 0
             }
             return done(date)
@@ -46,17 +55,22 @@ struct ControlAPI {
         }
     }
 
-    // /_sandbox/NOUN/NAME and /_sandbox/NOUN/NAME/faults
+    // /_sandbox/NOUN/NAME, /_sandbox/NOUN/NAME/faults, and the actions of a stand-in
     private func instance(
         _ request: Request, _ segments: [String], _ date: Int64
     ) throws(ControlFailure) -> Answer? {
         let nouns = server.state.withState { $0.standIns.map { type(of: $0).noun } }
-        guard segments.count == 2 || segments.count == 3 && segments[2] == "faults",
-            let index = nouns.firstIndex(of: segments[0])
+        guard segments.count == 2 || segments.count == 3, let index = nouns.firstIndex(of: segments[0])
         else { return nil }
         guard Owner.isName(segments[1]) else { throw .invalidName(segments[1]) }
         let owner = Owner(noun: segments[0], name: segments[1])
-        if segments.count == 3 { return try faults(request, owner, index, date) }
+        if segments.count == 3 {
+            if segments[2] == "faults" { return try faults(request, owner, index, date) }
+            return try server.state.withState { state throws(ControlFailure) in
+                try state.standIns[index].act(
+                    request, owner.name, segments[2], server.surroundings(of: index, state))
+            }
+        }
         switch request.method {
         case "GET": break
         case "PUT":
@@ -69,6 +83,7 @@ struct ControlAPI {
                 state.standIns[index].reset(owner.name)
                 state.faults[owner] = nil
                 state.journal.clear(owner)
+                state.violations.clear(owner)
             }
         default: return nil
         }

@@ -15,6 +15,10 @@ enum ControlFailure: Error, Equatable {
     case invalidName(String)
     case invalidHeader(key: String)
     case tooMany(key: String, highest: Int)
+    /// It is no key, or none for the algorithm.
+    case unusableKey(key: String)
+    /// What a control request speaks of is not there.
+    case notThere(String)
 
     /// What to tell the person or test that sent it.
     var message: String {
@@ -34,6 +38,8 @@ enum ControlFailure: Error, Equatable {
             "\"\(name)\" is no name: 1 to 64 of A-Z a-z 0-9 . _ @ -, not beginning with . or -"
         case .invalidHeader(let key):
             "\"\(key)\" must hold valid header field names and values without control characters"
+        case .unusableKey(let key): "\"\(key)\" is no key for this algorithm"
+        case .notThere(let what): "there is no such \(what)"
         case .tooMany(let key, let highest): "\"\(key)\" has more than \(highest) entries"
         }
     }

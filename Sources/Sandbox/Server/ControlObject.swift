@@ -3,11 +3,13 @@ import JSON
 /// A JSON value that owns what it holds, so that settings can be read from JSON and from a query by the same code.
 indirect enum ControlValue: Sendable {
     case integer(Int64)
+    /// A number with a fraction, or too large for the other.
+    case double(Double)
     case text(String)
     case bool(Bool)
     case object(ControlObject)
     case array([ControlValue])
-    case other
+    case null
 
     /// Parses a body of the control API.
     static func parse(_ body: [UInt8]) throws(ControlFailure) -> ControlValue {
@@ -38,8 +40,26 @@ indirect enum ControlValue: Sendable {
             var cursor = value.elements()
             while let element = cursor.next() { elements.append(ControlValue(element)) }
             self = .array(elements)
+        } else if let double = value.double {
+            self = .double(double)
         } else {
-            self = .other
+            self = .null
+        }
+    }
+
+    /// Writes it as it came; numbers in their shortest form.
+    func write(_ json: inout JSONWriter) {
+        switch self {
+        case .integer(let integer): json.integer(integer)
+        case .double(let double): json.double(double)
+        case .text(let text): json.string(text)
+        case .bool(let bool): json.bool(bool)
+        case .null: json.null()
+        case .object(let object): object.write(&json)
+        case .array(let elements):
+            json.beginArray()
+            for element in elements { element.write(&json) }
+            json.endArray()
         }
     }
 }
@@ -47,7 +67,7 @@ indirect enum ControlValue: Sendable {
 /// The members of an object, read key by key; `finish` refuses what nobody asked for, so that a typing error never becomes a
 /// default.
 struct ControlObject: Sendable {
-    private let members: [(key: String, value: ControlValue)]
+    private var members: [(key: String, value: ControlValue)]
     private var known: [String] = []
 
     init(_ members: [(key: String, value: ControlValue)]) {
@@ -66,6 +86,70 @@ struct ControlObject: Sendable {
 
     /// The names of all members, in order.
     var keys: [String] { members.map(\.key) }
+
+    /// Writes all members in their order.
+    func write(_ json: inout JSONWriter) {
+        json.beginObject()
+        for member in members {
+            json.key(named: member.key)
+            member.value.write(&json)
+        }
+        json.endObject()
+    }
+
+    /// The member that a path leads to, `chat.id` say; nil when it is absent.
+    subscript(path path: String) -> ControlValue? {
+        let (first, rest) = Self.step(path)
+        // A name with a dot in it comes before a descent.
+        if let whole = members.first(where: { $0.key == path }) { return whole.value }
+        guard let rest, case .object(let inner)? = members.first(where: { $0.key == first })?.value else {
+            return nil
+        }
+        return inner[path: rest]
+    }
+
+    /// Sets the member that a path leads to, with the objects on the way; null takes it away.
+    mutating func set(_ path: String, _ value: ControlValue) {
+        let (first, rest) = Self.step(path)
+        let index = members.firstIndex { $0.key == first }
+        var value = value
+        if let rest {
+            var inner = ControlObject([])
+            if let index, case .object(let object) = members[index].value { inner = object }
+            inner.set(rest, value)
+            value = .object(inner)
+        }
+        if case .null = value {
+            if let index { members.remove(at: index) }
+        } else if let index {
+            members[index].value = value
+        } else {
+            members.append((first, value))
+        }
+    }
+
+    /// Sets each member of `other`; null takes away.
+    mutating func merge(_ other: ControlObject) {
+        for member in other.members {
+            members.removeAll { $0.key == member.key }
+            if case .null = member.value { continue }
+            members.append(member)
+        }
+    }
+
+    private static func step(_ path: String) -> (first: String, rest: String?) {
+        let parts = path.split(separator: ".", maxSplits: 1)
+        return parts.count == 2 ? (String(parts[0]), String(parts[1])) : (path, nil)
+    }
+
+    /// An object; nil when it is absent.
+    mutating func object(_ key: String) throws(ControlFailure) -> ControlObject? {
+        switch value(key) {
+        case nil: return nil
+        case .object(let object): return object
+        default: throw .wrongType(key: key, expected: "an object")
+        }
+    }
 
     /// The value of a member; nil when it is absent.
     mutating func value(_ key: String) -> ControlValue? {

@@ -42,6 +42,23 @@ struct Request: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
+    /// Scheme and authority under which the client knows this server; nil without `Host`.
+    var origin: String? {
+        header("Host").map { "\(isTLS ? "https" : "http")://\($0)" }
+    }
+
+    /// The credential of `Authorization: Bearer` (RFC 6750 §2.1); nil when there is none.
+    var bearer: String? {
+        guard let value = header("Authorization"), value.utf8.count > 7,
+            value.prefix(7).lowercased() == "bearer "
+        else { return nil }
+        let token = value.dropFirst(7).drop { $0 == " " }
+        return token.isEmpty ? nil : String(token)
+    }
+
+    /// The fields of a form (RFC 6749 appendix B).
+    var form: [Pair] { Self.pairs(String(decoding: body, as: UTF8.self)[...].utf8) }
+
     /// The value of the first query parameter of that name.
     func parameter(_ name: String) -> String? {
         query.first { $0.name == name }?.value

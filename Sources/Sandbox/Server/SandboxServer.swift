@@ -4,9 +4,10 @@
 /// answer that hangs holds up nobody, and a test that sees the journal entry knows that the fault is spent.
 final class SandboxServer: Sendable {
     struct State: Sendable {
-        var standIns: [any StandIn] = [CustomerBackend()]
+        var standIns = StandInList.fresh()
         var faults: [Owner: FaultQueue] = [:]
         var journal = Journal()
+        var violations = Violations()
         /// Seconds by which the sandbox's clock is ahead of the machine's.
         var clockOffset: Int64 = 0
         var isStopping = false
@@ -34,7 +35,8 @@ final class SandboxServer: Sendable {
             for index in state.standIns.indices {
                 guard let (owner, route) = state.standIns[index].place(of: request.segments) else { continue }
                 let answer = state.standIns[index].answer(
-                    request, owner.name, route, Surroundings(now: now, random: random))
+                    request, owner.name, route, surroundings(of: index, state))
+                state.violations.record(answer.violations, request, owner: owner, route: route)
                 let fault = state.faults[owner]?.take(route: route)
                 let delivery = fault.map { Delivery(answer, spoiledBy: $0) } ?? Delivery(answer)
                 state.journal.record(
@@ -45,6 +47,14 @@ final class SandboxServer: Sendable {
             state.journal.record(request, owner: nil, time: now, status: answer.status, fault: nil)
             return Delivery(answer)
         }
+    }
+
+    /// What the stand-in at `index` may use.
+    func surroundings(of index: Int, _ state: State) -> Surroundings {
+        var others = state.standIns
+        // Without itself, so that it stays the only owner of what it changes, and nothing is copied.
+        others.remove(at: index)
+        return Surroundings(now: now(state), random: random, others: others)
     }
 
     /// Lets everybody who waits for requests go home.

@@ -27,6 +27,14 @@ struct Surroundings: Sendable {
     /// Unix milliseconds of the sandbox's clock, with its offset.
     let now: Int64
     let random: @Sendable (Int) -> [UInt8]
+    /// The other stand-ins as they are at this moment: what one platform knows of another without a request.
+    var others: [any StandIn] = []
+
+    /// The stand-in of that kind; nil for the one that is asked itself.
+    func other<Kind: StandIn>(_: Kind.Type) -> Kind? {
+        for case let found as Kind in others { return found }
+        return nil
+    }
 }
 
 /// A local double of something on the network: it owns some paths and answers for them.
@@ -48,4 +56,38 @@ protocol StandIn: Sendable {
     mutating func configure(_ name: String, _ settings: ControlObject) throws(ControlFailure)
     mutating func reset(_ name: String)
     func writeSettings(_ name: String, _ json: inout JSONWriter)
+
+    /// Answers `/_sandbox/NOUN/NAME/ACTION`, for what settings and faults are not enough; nil: there is no such action.
+    mutating func act(_ request: Request, _ name: String, _ action: String, _ surroundings: Surroundings)
+        throws(ControlFailure) -> Answer?
+}
+
+extension StandIn {
+    mutating func act(
+        _ request: Request, _ name: String, _ action: String, _ surroundings: Surroundings
+    ) throws(ControlFailure) -> Answer? { nil }
+}
+
+/// What a stand-in keeps for each name: there as soon as it is first spoken to.
+struct Instances<Value: Sendable>: Sendable {
+    private var values: [String: Value] = [:]
+    private let initial: Value
+
+    init(_ initial: Value) {
+        self.initial = initial
+    }
+
+    subscript(name: String) -> Value {
+        get { values[name] ?? initial }
+        set { values[name] = newValue }
+        _modify {
+            let initial = initial
+            yield &values[name, default: initial]
+        }
+    }
+
+    /// Puts one back to how it began.
+    mutating func reset(_ name: String) {
+        values[name] = nil
+    }
 }
