@@ -245,7 +245,7 @@ let package = Package(
             name: "RPCServerTests",
             dependencies: [
                 "Broker", "BrokerSupport", "ChatAuthAPI", "CredentialCore", "JSON", "Log", "RPCServer",
-                "Secrets",
+                "Secrets", "TestSupport",
             ],
             swiftSettings: strict + lifetimes),
         .testTarget(

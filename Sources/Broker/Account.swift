@@ -21,16 +21,35 @@ package final class Account {
     /// Until when the credential may be handed out as it is; brought in line with every event.
     package internal(set) var freshness = Freshness.none
 
+    /// What it is at its platform; nil: nothing is remembered of it there.
+    package internal(set) var platform: AccountPlatform?
+
     /// What was rendered for `token.get` while nothing changes; the broker drops it with every event.
     package var renderedToken: SecretBytes?
 
-    var lastState: SessionState
+    /// What was told last, to whoever listens: each change is told from one to the next.
+    package internal(set) var told: Told
+    /// What its platform's machine said last of each topic.
+    package internal(set) var reported: [PlatformChange.Topic: PlatformChange.Word] = [:]
+    /// Whether anybody was told of the account.
+    var isTold = false
+
+    /// States that are told of.
+    package struct Told: Sendable {
+        /// Of the account.
+        package internal(set) var state: SessionState
+        /// Whether it is signed in, as far as its session knows.
+        package internal(set) var auth: AuthState
+        /// Of the newest credential, deletions counted.
+        package internal(set) var generation: Generation
+    }
+
     /// It was removed, or vanished from the configuration: what still comes back for it is nobody's business.
     package internal(set) var isGone = false
     /// It was removed for good: what was stored of it is gone, too.
     var isForgotten = false
     /// The run that is out for it, and the ticket under which the session knows it.
-    var flight: (id: UInt64, ticket: RefreshTicket)?
+    var flight: (attempt: Attempt, ticket: RefreshTicket)?
     /// The run of `account.check` that is out, and who waits for it.
     var check: (id: UInt64?, waiters: [WaiterID], deadline: BootTime)?
     /// Counts the checks: what comes of an earlier one is nobody's business.
@@ -45,12 +64,19 @@ package final class Account {
     var dueSecond: Int64?
 
     init(
-        definition: AccountDefinition, session: CredentialSession, accessVersion: UInt64, state: SessionState
+        definition: AccountDefinition, session: CredentialSession, accessVersion: UInt64, now: Instant
     ) {
         name = definition.name
         self.definition = definition
         self.session = session
         self.accessVersion = accessVersion
-        lastState = state
+        told = Told(session, at: now)
+    }
+}
+
+extension Account.Told {
+    init(_ session: CredentialSession, at now: Instant) {
+        self.init(
+            state: session.state(at: now), auth: session.auth(at: now), generation: session.generation)
     }
 }

@@ -24,7 +24,15 @@ package final class Broker {
     let keeper: GrantKeeper
     let requester: Requester
     let signer: Signer
+    /// Asks connected clients.
+    let desk: HandlerDesk
     let log: Logger
+    let memory: PlatformMemory
+    let caller: PlatformCaller
+    /// Whether all accounts at a platform are one install, as in a user's own instance.
+    let sharesDevices: Bool
+    // Devices that are on their way to the disk, and who waits for each.
+    var devicesBeingStored: [PlatformStateName: [(Result<DeviceID, StoreFailure>) -> Void]] = [:]
     var accounts = AccountTable()
     var accessVersion: UInt64 = 1
     var wakes = WakeQueue()
@@ -55,27 +63,35 @@ package final class Broker {
     static let reviewInterval = Milliseconds.seconds(60)
 
     /// A broker without accounts whose store is not open yet.
-    package init(ports: BrokerPorts, log: Logger) {
+    ///
+    /// With `sharesDevices` all accounts at a platform are one install to it, unless they name a device (R78).
+    package init(ports: BrokerPorts, log: Logger, sharesDevices: Bool) {
         self.ports = ports
         self.log = log
+        self.sharesDevices = sharesDevices
         changes = PendingChanges(store: ports.store)
         clock = ports.clock
         requester = Requester(fetcher: ports.fetcher, clock: ports.clock, draw: ports.draw)
         signer = Signer(port: ports.signer)
+        desk = HandlerDesk(clock: ports.clock)
         let exchange = OAuthExchange(
             requester: requester, signer: signer, clock: ports.clock, draw: ports.draw)
         oauth = OAuthRunner(
             directory: ServerDirectory(requester: requester, clock: ports.clock), exchange: exchange,
             signer: signer, clock: ports.clock, log: log)
         runner = SourceRunner(
-            files: ports.files, clock: ports.clock, requester: requester, signer: signer, oauth: oauth)
+            files: ports.files, clock: ports.clock, requester: requester, signer: signer, oauth: oauth,
+            desk: desk)
         let changes = changes
         keeper = GrantKeeper(clock: ports.clock, log: log, runner: oauth) { operation, completion in
             changes.submit(operation, completion)
         }
+        memory = PlatformMemory(log: log) { operation, completion in changes.submit(operation, completion) }
+        caller = PlatformCaller(requester: requester, runner: runner)
         storeState = .sealed(.sealed)
         lastReview = ports.clock.now.boot
         scheduleWake()
+        desk.waitChanged = { [unowned self] in scheduleWake() }
         runner.secret = { [unowned self] name in secrets[name]?.value }
         keeper.changed = { [unowned self] name, change in grantChanged(name, change) }
         keeper.answered = { [unowned self] waiter, failure in
@@ -126,12 +142,7 @@ package final class Broker {
             return
         }
         wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: now))
-        let state = account.session.state(at: now)
-        if state != account.lastState {
-            let old = account.lastState
-            account.lastState = state
-            observer?.broker(reports: account, movedFrom: old, to: state)
-        }
+        tellStates(of: account, now)
         scheduleWake()
     }
 
@@ -176,36 +187,6 @@ package final class Broker {
         }
     }
 
-    private func announce(_ change: SessionChange, _ account: Account) {
-        switch change {
-        case .replaced(let generation):
-            spread(account)
-            log.log(
-                .notice, "Credential replaced", id: MessageID.credentialReplaced,
-                (.account, .public(account.name.text)), (.generation, .integer(generation.number)))
-        case .expiryChanged: spread(account)
-        case .deleted:
-            spread(account)
-            log.log(
-                .notice, "Credential deleted", id: MessageID.credentialDeleted,
-                (.account, .public(account.name.text)))
-        case .refreshFailed(let failure):
-            log.log(
-                .warning, "Refresh failed", id: MessageID.refreshFailed,
-                (.account, .public(account.name.text)),
-                (.kind, .public(failure.kind.rawValue)), (.status, .integer(Int64(failure.httpStatus ?? 0))))
-        case .recovered:
-            log.log(
-                .notice, "Refresh works again", id: MessageID.refreshRecovered,
-                (.account, .public(account.name.text)))
-        case .notStored:
-            log.log(
-                .error, "Credential is served from memory, the store refused it", id: MessageID.storeRefused,
-                (.account, .public(account.name.text)))
-        }
-        observer?.broker(reports: change, of: account)
-    }
-
     /// Makes an account due earlier where many would be due in the same second.
     func spread(_ account: Account) {
         let now = clock.now
@@ -230,6 +211,7 @@ package final class Broker {
             for account in wakes.take(dueAt: now.boot) { wakeUp(account) }
         }
         keeper.wakeUp()
+        desk.wakeUp()
         scheduleWake()
     }
 
@@ -238,6 +220,7 @@ package final class Broker {
         lastReview = clock.now.boot
         _ = wakes.take(dueAt: lastReview)
         for account in accounts.sorted() { wakeUp(account) }
+        memory.storeAgain()
         scheduleWake()
     }
 
@@ -245,7 +228,10 @@ package final class Broker {
         let grants = keeper.nextWakeUp ?? .distantFuture
         let next =
             isShuttingDown
-            ? grants : min(wakes.next ?? .distantFuture, grants, lastReview + Self.reviewInterval)
+            ? grants
+            : min(
+                wakes.next ?? .distantFuture, grants, desk.nextWakeUp ?? .distantFuture,
+                lastReview + Self.reviewInterval)
         guard next != announcedWake else { return }
         announcedWake = next
         ports.waker.wake(at: next == .distantFuture ? nil : next)
@@ -255,6 +241,7 @@ package final class Broker {
     package func shutDown() {
         isShuttingDown = true
         for account in accounts.sorted() {
+            endCommands(of: account, .shuttingDown)
             apply(.shuttingDown, to: account)
             endCheck(of: account, .shuttingDown)
         }

@@ -63,12 +63,14 @@ extension Broker {
     package func removeAccount(_ account: Account, waiter: WaiterID) {
         // Nothing may be stored for it behind its removal.
         let wasActive = account.session.standing == .active
+        endCommands(of: account, .stopped)
         apply(.stopped, to: account)
         submit(.deleteAccount(name: account.name)) { [weak self] failure in
             guard let self else { return }
             if failure == nil { added[account.name] = nil }
             if account.definition.origin == .rpc, failure == nil {
                 account.isForgotten = true
+                memory.forget(.account(account.name))
                 drop(account.name)
                 dormant[account.name] = nil
                 observer?.broker(removed: account)
@@ -80,12 +82,21 @@ extension Broker {
         }
     }
 
+    /// Lets an account rest: what is under way for it is given up, what is stored of it stays (R58).
+    package func stop(_ account: Account) {
+        endCommands(of: account, .stopped)
+        apply(.stopped, to: account)
+    }
+
     /// Asks the source and says how that went; nothing is kept.
     ///
     /// Whoever asks while a check is out is told what that one finds.
     package func check(_ account: Account, waiter: WaiterID) {
-        guard let source = account.definition.source else {
-            observer?.broker(answers: waiter, for: account, .session(.failure(.noSource)))
+        guard let source = liveSource(of: account) else {
+            observer?.broker(
+                answers: waiter, for: account,
+                account.definition.source == nil
+                    ? .session(.failure(.noSource)) : .checked(RefreshFailure(.handlerRequired)))
             return
         }
         guard !isShuttingDown else {
@@ -146,30 +157,35 @@ extension Broker {
         let now = clock.now
         let session = CredentialSession(traits: traits(of: definition), standing: .sealed)
         let account = Account(
-            definition: definition, session: session, accessVersion: accessVersion,
-            state: session.state(at: now))
+            definition: definition, session: session, accessVersion: accessVersion, now: now)
         accounts.insert(account)
         if storeState == .open { open(account, now) }
+        tellAppearance(of: account, now)
         return account
     }
 
     /// Puts back what was stored for an account, and lets it work.
     func open(_ account: Account, _ now: Instant) {
         if let stored = dormant.removeValue(forKey: account.name) { restore(stored, to: account, now) }
+        openPlatform(of: account)
         account.session.unseal(standing: standing(of: account.definition))
         spread(account)
         settle(account, now)
+        tellGeneration(of: account)
+        tellIdentity(account, cause: "opened")
     }
 
     private func change(_ account: Account, to definition: AccountDefinition) {
         let old = account.definition
         guard old != definition else { return }
         account.definition = definition
+        if account.session.standing != .sealed { reconfigurePlatform(of: account, from: old) }
         let now = clock.now
         let effects = account.session.reconfigure(
             traits(of: definition), sourceChanged: old.source != definition.source, at: now)
         settle(account, now)
         carryOut(effects, for: account)
+        tellIdentity(account, cause: "reconfigured")
         if old.source != definition.source { endCheck(of: account, .session(.failure(.stopped))) }
         if old.startsByItself != definition.startsByItself || old.origin != definition.origin {
             apply(definition.startsByItself ? .started : .stopped, to: account)
@@ -178,6 +194,10 @@ extension Broker {
 
     private func drop(_ name: AccountName) {
         guard let account = accounts.find(name) else { return }
+        endCommands(of: account, .stopped)
+        observer?.broker(removes: account)
+        // That it stops is part of its going.
+        account.isTold = false
         apply(.stopped, to: account)
         endCheck(of: account, .session(.failure(.stopped)))
         wakes.schedule(account, at: nil)
@@ -208,14 +228,22 @@ extension Broker {
 
     func traits(of definition: AccountDefinition) -> CredentialSession.Traits {
         var deadline = Milliseconds.seconds(15)
-        switch definition.source {
+        let source = liveSource(of: definition)
+        switch source {
         case .http(let source): deadline = max(deadline, Milliseconds(source.timeout.count + 2000))
         // A token and what is to be known of it: two requests in a row.
         case .oauth(let source): deadline = max(deadline, Milliseconds(source.timeout.count * 2 + 2000))
+        // Its own time-out comes first, and says more.
+        case .rpc(let source): deadline = max(deadline, Milliseconds(source.timeout.count + 2000))
         default: break
         }
+        // An exchange with the platform may follow, and a device may have to reach the disk before it.
+        if let platform = definition.platform {
+            deadline = Milliseconds(deadline.count + platform.transport.timeout.count + 2000)
+        }
         return CredentialSession.Traits(
-            hasSource: definition.source != nil, destination: definition.destination, bootID: clock.bootID,
-            refreshDeadline: deadline, early: definition.earlyFraction)
+            hasSource: source != nil, destination: definition.destination, bootID: clock.bootID,
+            refreshDeadline: deadline, staysSignedOut: definition.hasSignIn,
+            needsHandler: source == nil && definition.source != nil, early: definition.earlyFraction)
     }
 }

@@ -10,13 +10,19 @@ extension Broker {
         }
     }
 
+    /// Gives a number under which we ask in our own name; `completion` gets the answer.
+    func ownWaiter(_ completion: @escaping (BrokerAnswer) -> Void) -> WaiterID {
+        lastOwnWaiter -= 1
+        let waiter = WaiterID(lastOwnWaiter)
+        ownWaiters[waiter] = completion
+        return waiter
+    }
+
     /// Asks in our own name; `completion` is told whether the disk took it.
     func ownWaiter(
         _ ask: (WaiterID) -> Void, completion: @escaping (StoreFailure?) -> Void
     ) {
-        lastOwnWaiter -= 1
-        let waiter = WaiterID(lastOwnWaiter)
-        ownWaiters[waiter] = { answer in
+        let waiter = ownWaiter { answer in
             switch answer {
             case .storeFailed(let failure), .session(.failure(.store(let failure))): completion(failure)
             case .session(.failure): completion(.sealed)

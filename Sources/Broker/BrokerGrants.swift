@@ -146,7 +146,7 @@ extension Broker {
         _ tokens: [(SecretBytes, OAuthRequest.TokenKind)], of source: OAuthSource,
         _ completion: @escaping (RefreshFailure?) -> Void
     ) {
-        runner.secrets(of: .oauth(source)) { [self] outcome in
+        runner.secrets(SourceDefinition.oauth(source).references) { [self] outcome in
             switch outcome {
             case .failure(let failure): completion(failure)
             case .success(let secrets):

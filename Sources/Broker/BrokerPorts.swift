@@ -60,8 +60,20 @@ package enum BrokerAnswer: Sendable {
 /// All calls come on the loop, some from within a call to the broker.
 package protocol BrokerObserver: AnyObject {
     func broker(answers waiter: WaiterID, for account: Account?, _ answer: BrokerAnswer)
-    func broker(reports change: SessionChange, of account: Account)
-    func broker(reports account: Account, movedFrom old: SessionState, to new: SessionState)
+    /// The account is in another state, `told.state`; nil: it was not there before.
+    func broker(reports account: Account, movedFrom old: SessionState?)
+    /// It is signed in, or not any more: `told.auth`.
+    func broker(reports account: Account, authMovedFrom old: AuthState?)
+    /// It has another credential, or none any more: `told.generation`.
+    func broker(reports account: Account, credentialReplaced old: Generation?)
+    /// Its platform gave its credential another expiry.
+    func broker(reportsExpiryOf account: Account)
+    /// The disk refused a credential that is now served from memory.
+    func broker(reports failure: StoreFailure, of account: Account)
+    /// A platform's machine is in another state.
+    func broker(reports change: PlatformChange, of account: Account)
+    /// The account is about to go, for good or for a while.
+    func broker(removes account: Account)
     /// An account was added over RPC.
     func broker(added account: Account)
     /// An account was removed over RPC.

@@ -5,7 +5,7 @@ import Providers
 /// Refreshes that are out.
 extension Broker {
     func startRefresh(_ ticket: RefreshTicket, _ reason: RefreshReason, _ account: Account) {
-        guard let source = account.definition.source, !isShuttingDown, !account.isGone else {
+        guard let source = liveSource(of: account), !isShuttingDown, !account.isGone else {
             apply(.refreshFailed(ticket, RefreshFailure(.sourceUnavailable)), to: account)
             return
         }
@@ -13,14 +13,24 @@ extension Broker {
         log.log(
             .info, "Refresh started", (.account, .public(account.name.text)),
             (.reason, .public(reason.rawValue)))
-        let id = runner.start(source, SourceContext(account: account.name, reason: reason)) {
-            [weak self] outcome in
-            self?.refreshDidEnd(ticket, account, outcome)
-        }
-        // A run that ended within the call has been reported already and is not out.
-        guard runner.isRunning(id) else { return }
-        account.flight = (id, ticket)
+        let attempt = Attempt()
+        account.flight = (attempt, ticket)
         flightCount += 1
+        let context = SourceContext(account: account.name, reason: reason)
+        let id = runner.start(source, context) { [weak self] outcome in
+            guard let self, !attempt.isOver else { return }
+            switch outcome {
+            case .failure(let failure):
+                attempt.end()
+                refreshDidEnd(ticket, account, .failure(failure))
+            case .success(let reading):
+                exchange(reading, account, reason, attempt) { [weak self] outcome in
+                    attempt.end()
+                    self?.refreshDidEnd(ticket, account, outcome)
+                }
+            }
+        }
+        if runner.isRunning(id) { attempt.proceed { [runner] in runner.cancel(id) } }
     }
 
     private func refreshDidEnd(
@@ -45,7 +55,7 @@ extension Broker {
     func cancelRefresh(_ ticket: RefreshTicket, _ account: Account) {
         guard let flight = account.flight, flight.ticket == ticket else { return }
         forgetFlight(account)
-        runner.cancel(flight.id)
+        flight.attempt.cancel()
     }
 
     private func forgetFlight(_ account: Account) {

@@ -24,6 +24,7 @@ extension Broker: StoreObserver {
         // Before any account is opened: what is due at once may need them.
         loadSecrets(contents.secrets)
         keeper.load(contents.grants)
+        memory.load(contents.states)
         setStoreState(.open)
         for account in accounts.sorted() where account.session.standing == .sealed { open(account, now) }
         for stored in contents.accounts { addStored(stored) }

@@ -26,7 +26,28 @@ package enum Method: String, Sendable, CaseIterable {
     case accountStop = "account.stop"
     case accountCheck = "account.check"
     case authRefresh = "auth.refresh"
+    case authAuthenticate = "auth.authenticate"
     case authDeauthenticate = "auth.deauthenticate"
+    case identityIdentify = "identity.identify"
+    case identityLogout = "identity.logout"
+    case identitySwitch = "identity.switch"
+    case identityState = "identity.state"
+    case identityReport = "identity.report"
+    case sessionLogin = "session.login"
+    case sessionLoginWithAccessToken = "session.login_with_access_token"
+    case sessionLogout = "session.logout"
+    case sessionSecureLogout = "session.secure_logout"
+    case sessionState = "session.state"
+    case sessionRenew = "session.renew"
+    case sessionReport = "session.report"
+    case chatID = "chat.id"
+    case chatAttach = "chat.attach"
+    case chatReset = "chat.reset"
+    case deviceID = "device.id"
+    case deviceReset = "device.reset"
+    case handlerRegister = "handler.register"
+    case handlerUnregister = "handler.unregister"
+    case handlerList = "handler.list"
     case eventsSubscribe = "events.subscribe"
     case eventsUnsubscribe = "events.unsubscribe"
     case storeStatus = "store.status"
@@ -211,18 +232,43 @@ package enum Method: String, Sendable, CaseIterable {
                 parameters: [
                     .account, .text("reason", "why, for the log"), .number("wait", "as in token.get"),
                 ])
+        case .authAuthenticate:
+            Description(
+                access: .operate,
+                summary: "sign in, or another user: ask the source and show the platform what it gave",
+                parameters: [.account, .number("wait", "as in token.get")])
+        case .identityIdentify, .identityLogout, .identitySwitch, .identityState, .identityReport,
+            .sessionLogin, .sessionLoginWithAccessToken, .sessionLogout, .sessionSecureLogout,
+            .sessionState, .sessionRenew, .sessionReport, .chatID, .chatAttach, .chatReset, .deviceID,
+            .deviceReset:
+            platformDescription
         case .authDeauthenticate:
             Description(
                 access: .operate,
                 summary: "forget the credential and its grant, and end both at the server",
                 parameters: [.account])
+        case .handlerRegister:
+            Description(
+                access: .operate,
+                summary: "be asked for fresh credentials on this connection, instead of whoever was",
+                parameters: [
+                    .account, .kinds,
+                    .text("want", "credentials, or token for one token; credentials if absent"),
+                ])
+        case .handlerUnregister:
+            Description(
+                access: .operate, summary: "be asked no more", parameters: [.account, .kinds])
+        case .handlerList:
+            Description(
+                access: .filtered, summary: "list who is asked for the accounts that the peer may operate",
+                parameters: .page)
         case .eventsSubscribe:
             Description(
                 access: .filtered, summary: "be told of changes on this connection",
                 parameters: [
                     Parameter(
                         name: "topics", type: .array, isRequired: true,
-                        summary: "token, auth, account, daemon"),
+                        summary: "account, auth, daemon, handler, identity, push, session, token"),
                     Parameter(
                         name: "accounts", type: .array, isRequired: false, summary: "only these accounts"),
                 ])
@@ -253,11 +299,15 @@ package enum Method: String, Sendable, CaseIterable {
 extension Method.Parameter {
     static let account = Self(name: "account", type: .string, isRequired: true, summary: "the account's name")
 
+    static let kinds = Self(
+        name: "kinds", type: .array, isRequired: false,
+        summary: "which questions: credential.fetch, session.will_renew, session.on_token_renew")
+
     static func text(_ name: String, _ summary: String, isRequired: Bool = false) -> Self {
         Self(name: name, type: .string, isRequired: isRequired, summary: summary)
     }
-    static func number(_ name: String, _ summary: String) -> Self {
-        Self(name: name, type: .number, isRequired: false, summary: summary)
+    static func number(_ name: String, _ summary: String, isRequired: Bool = false) -> Self {
+        Self(name: name, type: .number, isRequired: isRequired, summary: summary)
     }
     static func flag(_ name: String, _ summary: String) -> Self {
         Self(name: name, type: .boolean, isRequired: false, summary: summary)

@@ -8,7 +8,13 @@ enum Command: UInt8, CaseIterable {
     case getToken, headers, exec, save, reject
     case status, watch, call
     case accountAdd, accountRemove, accountList, accountShow, accountStart, accountStop, accountCheck
-    case authRefresh, authDeauthenticate
+    case authAuthenticate, authRefresh, authDeauthenticate
+    case identityIdentify, identitySwitch, identityLogout, identityState, identityReport
+    case sessionLogin, sessionLoginWithAccessToken, sessionLogout, sessionSecureLogout, sessionRenew
+    case sessionState, sessionReport
+    case chatID, chatAttach, chatReset
+    case deviceID, deviceReset
+    case handlerList
     case grantImport, grantList, grantDelete
     case secretSet, secretList, secretDelete
     case storeStatus, storeUnseal, metrics, reload
@@ -129,7 +135,8 @@ enum Command: UInt8, CaseIterable {
                 options: Options(.topic), method: .eventsSubscribe,
                 summary: "print each change, one a line, until interrupted",
                 details: """
-                    The current state comes first, then each change once and in order. events.overflow says that some were \
+                    The current state comes first, then each change once and in order: from what, to what, and why. \
+                    events.overflow says that some were \
                     lost because they were not read fast enough. An account that is not there is waited for. It ends with the connection, with exit status 3.
                     """)
         case .call:
@@ -178,6 +185,19 @@ enum Command: UInt8, CaseIterable {
                     The exit status is 0 only when the source gave a credential; otherwise it is that of the kind of error, \
                     as with get-token, and the reason is on standard error.
                     """)
+        case .authAuthenticate:
+            Description(
+                group: "auth", "authenticate", .account, options: Options() | .wait,
+                method: .authAuthenticate, summary: "sign in, or another user: ask for fresh credentials",
+                details: """
+                    The chat and its history stay. What was held before stays, too, where the source gives nothing or the \
+                    platform refuses what it gave.
+                    """)
+        case .identityIdentify, .identitySwitch, .identityLogout, .identityState, .identityReport,
+            .sessionLogin, .sessionLoginWithAccessToken, .sessionLogout, .sessionSecureLogout,
+            .sessionRenew, .sessionState, .sessionReport, .chatID, .chatAttach, .chatReset, .deviceID,
+            .deviceReset:
+            platformDescription
         case .authRefresh:
             Description(
                 group: "auth", "refresh", .account, options: .reason | .wait, method: .authRefresh,
@@ -198,6 +218,14 @@ enum Command: UInt8, CaseIterable {
                     The refresh token is read from standard input, or from --file; one line end behind it is not part of \
                     it, unless --exact is given. At a terminal it is asked for, and not shown. It is bound to the server and client of the accounts whose source names the grant, so configure \
                     one first. It replaces a refresh token that is kept under that name, and can never be read back.
+                    """)
+        case .handlerList:
+            Description(
+                group: "handler", "list", options: Options(.names), method: .handlerList,
+                summary: "list the programs that are asked for fresh credentials",
+                details: """
+                    A program registers itself as the handler of an account, for as long as it is connected. One that hangs or \
+                    is not there is why an account has no token: handler_required, callback_timeout, callback_rejected.
                     """)
         case .grantList:
             Description(

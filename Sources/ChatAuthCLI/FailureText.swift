@@ -147,7 +147,7 @@ extension Option.Value {
         case .variable: "the name of an environment variable"
         case .descriptor: "0 or a number from 3 to 1023"
         case .principal: "user:NAME or group:NAME"
-        case .topic: "token, auth, account or daemon"
+        case .topic: "token, auth, identity, session, account, handler, daemon or push"
         case .page: "man, bash, zsh or fish"
         }
     }

@@ -2,7 +2,7 @@ import ChatAuthAPI
 import JSON
 import Secrets
 
-/// `account list`, `grant list`, `secret list`.
+/// `account list`, `handler list`, `grant list`, `secret list`.
 extension Session {
     /// What is listed: a method, the member of its answer, and what is shown of each.
     struct Listing {
@@ -16,6 +16,11 @@ extension Session {
                 columns: [
                     "account", "provider", "state", "generation", "expires_at", "refresh_at", "source",
                 ])
+        }
+        static var handlers: Listing {
+            Listing(
+                method: .handlerList, member: "handlers",
+                columns: ["account", "kinds", "want", "uid", "pid", "registered_at"])
         }
         static var grants: Listing {
             Listing(

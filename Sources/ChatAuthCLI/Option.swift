@@ -9,6 +9,7 @@ enum Option: UInt8, CaseIterable {
     case generation, httpStatus, code
     case provider, settings, source, allowUse, allowOperate, noAutostart
     case file, account, exact, noRevoke, keyFile
+    case tokenFile, authTokenFile, userID, displayName, conversationID, renewalID, unable
     case names, topic, reason
     case socket, timeout, json, help, version
     case generate
@@ -38,7 +39,7 @@ enum Option: UInt8, CaseIterable {
         var choices: [StaticString] {
             switch self {
             case .format: TokenFormat.allCases.map(\.name)
-            case .topic: ["token", "auth", "account", "daemon"]
+            case .topic: ["token", "auth", "identity", "session", "account", "handler", "daemon", "push"]
             case .page: ["man", "bash", "zsh", "fish"]
             default: []
             }
@@ -100,8 +101,16 @@ enum Option: UInt8, CaseIterable {
         case .exact: ("exact", nil, "keep a line end at the end: it is part of it")
         case .noRevoke: ("no-revoke", nil, "forget it here, and do not tell the server")
         case .keyFile: ("key-file", .file, "read the master key from there; - is standard input")
+        case .tokenFile: ("token-file", .file, "read the token from there; - is standard input")
+        case .authTokenFile:
+            ("auth-token-file", .file, "read the auth token from there; - is standard input")
+        case .userID: ("user-id", .text, "the user's id at the platform")
+        case .displayName: ("display-name", .text, "the name in the user's profile")
+        case .conversationID: ("conversation-id", .text, "the conversation that is open")
+        case .renewalID: ("renewal-id", .text, "which renewal the token is for")
+        case .unable: ("unable", nil, "there is no token to be had now")
         case .names: ("names", nil, "print the names and nothing else")
-        case .topic: ("topic", .topic, "only these events: token, auth, account or daemon; repeatable")
+        case .topic: ("topic", .topic, "only these events; repeatable")
         case .reason: ("reason", .text, "why, for the daemon's log")
         case .socket: ("socket", .file, "ask the daemon at that socket")
         case .timeout:

@@ -33,6 +33,14 @@ package struct AccountDefinition: Equatable, Sendable {
         case socialPlus = "socialplus"
     }
 
+    /// Whether somebody is signed in there, and stays signed out once he has signed out, until he signs in again.
+    package var hasSignIn: Bool {
+        switch provider {
+        case .kindly, .chatbase, .socialPlus: true
+        case .generic, .oauth: false
+        }
+    }
+
     /// How long a handler or a program is waited for, unless configured.
     package static let usualCallbackTimeout = Milliseconds.seconds(15)
 
@@ -82,6 +90,7 @@ package enum SourceDefinition: Equatable, Sendable {
     case http(HTTPSource)
     case oauth(OAuthSource)
     case jwt(JWTSource)
+    case rpc(HandlerSource)
 
     /// The word for it in configuration.
     package var kind: String {
@@ -91,6 +100,7 @@ package enum SourceDefinition: Equatable, Sendable {
         case .http: "http"
         case .oauth: "oauth"
         case .jwt: "jwt"
+        case .rpc: "rpc"
         }
     }
 }
@@ -100,7 +110,7 @@ extension SourceDefinition {
     package var isMadeOfSecrets: Bool {
         switch self {
         case .static, .jwt: true
-        case .file, .http, .oauth: false
+        case .file, .http, .oauth, .rpc: false
         }
     }
 
@@ -126,6 +136,7 @@ extension SourceDefinition {
             case .privateKeyJWT(let key, _, _): [key]
             }
         case .jwt(let source): [source.key]
+        case .rpc: []
         }
     }
 }

@@ -42,7 +42,7 @@ package enum HandlerFailure: Error, Equatable, Sendable {
 package protocol HandlerPort: AnyObject {
     /// Whether somebody is registered for such questions of an account.
     func hasHandler(for account: AccountName, _ kind: HandlerQuestion.Kind) -> Bool
-    /// Asks; the answer comes later, on the loop, at most once, and not at all after `withdraw`.
+    /// Asks; the answer comes on the loop, perhaps from within this call, once at most, and not at all after `withdraw`.
     func ask(_ question: HandlerQuestion)
     /// The question is not asked any more: whatever answer comes is nobody's business.
     func withdraw(_ id: UInt64)
@@ -52,6 +52,6 @@ package protocol HandlerPort: AnyObject {
 package protocol HandlerObserver: AnyObject {
     /// The result as it stood in the answer, one JSON value, or why there is none.
     func handlerDidAnswer(_ id: UInt64, _ outcome: Result<SecretBytes, HandlerFailure>)
-    /// Somebody registered for an account, or nobody is registered any more.
-    func handlersDidChange(for account: AccountName)
+    /// Another client than before is asked such questions of an account, or none is; `isNew`: somebody registered.
+    func handlersDidChange(for account: AccountName, _ kind: HandlerQuestion.Kind, isNew: Bool)
 }

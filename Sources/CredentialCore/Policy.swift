@@ -83,6 +83,11 @@ package enum InstanceKind: Equatable, Sendable {
     case system(admins: [AccessRule])
     /// One user's own: this uid may do everything, nobody else anything.
     case user(uid: UInt32)
+
+    /// Whether everything in it is one user's.
+    package var isUser: Bool {
+        if case .user = self { true } else { false }
+    }
 }
 
 /// Decides who may do what.

@@ -63,6 +63,12 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case storeFull
         /// The platform ended the session for good: the user was banned or deleted (R178).
         case terminated
+        /// The handler did not answer in time (R7).
+        case callbackTimeout
+        /// The handler answered with an error, or its connection ended (R6).
+        case callbackRejected
+        /// Nobody is registered as the account's handler.
+        case handlerRequired
     }
 
     /// Takes what is known of it.

@@ -156,7 +156,7 @@ extension RPCServer {
 
     func accountStop(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
-        broker.apply(.stopped, to: account)
+        broker.stop(account)
         answerSummary(call, account)
     }
 

@@ -142,10 +142,16 @@ struct Topics: OptionSet {
     static let auth = Topics(rawValue: 2)
     static let account = Topics(rawValue: 4)
     static let daemon = Topics(rawValue: 8)
+    static let handler = Topics(rawValue: 16)
+    static let identity = Topics(rawValue: 32)
+    static let session = Topics(rawValue: 64)
+    /// Nothing is said of it yet.
+    static let push = Topics(rawValue: 128)
 
     /// Every topic with its name, by name.
     static let all: [(name: StaticString, topic: Topics)] = [
-        ("account", .account), ("auth", .auth), ("daemon", .daemon), ("token", .token),
+        ("account", .account), ("auth", .auth), ("daemon", .daemon), ("handler", .handler),
+        ("identity", .identity), ("push", .push), ("session", .session), ("token", .token),
     ]
 }
 

@@ -26,6 +26,7 @@ extension RPCServer {
         _ call: Call, _ account: Account, idToken: SecretBytes?, accessToken: SecretBytes?, issuer: String?,
         hint: ExpiryReading
     ) throws(CallFailure) {
+        try requireSavable(call, account)
         let credential: Credential
         do throws(Credential.Failure) {
             credential = try Credential(idToken: idToken, accessToken: accessToken, issuer: issuer)
@@ -59,6 +60,20 @@ extension RPCServer {
             .saved(waiter: waiter, credential, Expiries(hint: hint.moment, exp: exp.moment)), to: account)
     }
 
+    /// What a platform must see before it counts is not saved past it.
+    private func requireSavable(_ call: Call, _ account: Account) throws(CallFailure) {
+        let command: String
+        switch account.definition.platform {
+        case .chatbase: command = "identity identify"
+        case .socialPlus: command = "session login or session login-with-access-token"
+        case .kindly, .described, nil: return
+        }
+        var failure = CallFailure(
+            .sessionStateInvalid, "the platform must see this account's token first: chatauth \(command)")
+        failure.account = account.name
+        throw failure
+    }
+
     func credentialsInspect(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, role) = try account(parameters, call, needs: .use)
         call.answer { writer in
@@ -68,6 +83,10 @@ extension RPCServer {
 
     func credentialsDelete(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
+        if case .socialPlus = account.definition.platform {
+            throw wrongProvider(
+                call, account, "kindly, chatbase, oauth or generic; session logout ends a session")
+        }
         let waiter = wait(call) { [unowned self] answer in
             guard case .session(.deleted(let generation)) = answer else {
                 fail(call, answer, account)

@@ -104,6 +104,9 @@ package struct ServerCounters: Sendable {
     var calls: Int64 = 0
     var callsFailed: Int64 = 0
     var strayResponses: Int64 = 0
+    /// Questions to handlers, and those of them that were refused.
+    var questions: Int64 = 0
+    var questionsRefused: Int64 = 0
     /// Hand-outs that needed a call of their own.
     var calledHandouts: Int64 = 0
     /// Calls for a fresh token, answered in the turn in which they came.

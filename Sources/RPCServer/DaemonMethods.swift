@@ -228,6 +228,10 @@ enum Metrics {
             "frames_slow", "Connections closed for a frame that did not end in time.", counters.slowFrames)
         counter("connections_unread", "Connections closed for not reading.", counters.unreadClosed)
         counter("responses_stray", "Responses to no question.", counters.strayResponses)
+        counter("questions", "Questions to handlers.", counters.questions)
+        counter(
+            "questions_refused", "Questions that a handler refused, or went away from.",
+            counters.questionsRefused)
         counter("events", "Event notifications sent.", counters.eventsSent)
         counter("events_overflowed", "Subscribers that did not read.", counters.eventOverflows)
         counter("refreshes", "Refreshes begun.", broker.counters.refreshesStarted)

@@ -127,6 +127,12 @@ extension CallFailure {
             (.storeFull, "the disk has no room for what a spent grant would bring; nothing was sent")
         case .terminated:
             (.terminated, "the platform ended the session for good: the user was banned or deleted")
+        case .callbackTimeout:
+            (.callbackTimeout, "the handler did not answer in time")
+        case .callbackRejected:
+            (.callbackRejected, "the handler refused to give a credential, or went away")
+        case .handlerRequired:
+            (.handlerRequired, "no handler is connected; chatauth handler list shows those that are")
         }
     }
 

@@ -1,6 +1,6 @@
-package import Broker
+import Broker
 import ChatAuthAPI
-package import CredentialCore
+import CredentialCore
 import JSON
 import JSONRPC
 import Secrets
@@ -18,6 +18,10 @@ extension RPCServer {
     private static var mostNamesOfStranger: Int { 64 }
 
     func eventsSubscribe(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
+        // The state is in the answer, which a batch holds back while changes are told already.
+        guard !call.isInBatch else {
+            throw CallFailure(invalidRequest: "events.subscribe cannot be in a batch")
+        }
         var topics: Topics = []
         for name in try parameters.texts("topics", limit: 16) ?? [] {
             guard let known = Topics.all.first(where: { "\($0.name)" == name }) else {
@@ -27,7 +31,8 @@ extension RPCServer {
             topics.insert(known.topic)
         }
         guard !topics.isEmpty else {
-            throw CallFailure(invalidParams: "topics must be some of token, auth, account, daemon")
+            let known = Topics.all.map { "\($0.name)" }.joined(separator: ", ")
+            throw CallFailure(invalidParams: "topics must be some of \(known)")
         }
         var accounts: Set<AccountName>?
         let limit = call.client.isNamed ? Self.mostNames : Self.mostNamesOfStranger
@@ -46,20 +51,43 @@ extension RPCServer {
             writer.key("accounts")
             writer.beginArray()
             for account in self.visibleAccounts(client) where accounts?.contains(account.name) ?? true {
-                writer.beginObject()
-                writer.key("account")
-                writer.string(account.name.text)
-                writer.key("state")
-                writer.string(account.session.state(at: self.now).rawValue)
-                writer.key("generation")
-                writer.integer(account.session.generation.number)
-                writer.endObject()
+                self.writeState(of: account, topics, to: &writer)
             }
             writer.endArray()
             writer.key("store")
             writer.string(self.broker.storeState == .open ? "open" : "sealed")
             writer.endObject()
         }
+    }
+
+    /// What was told last, so that every later change begins with it.
+    private func writeState(of account: Account, _ topics: Topics, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("account")
+        writer.string(account.name.text)
+        writer.key("state")
+        writer.string(account.told.state.rawValue)
+        writer.key("generation")
+        writer.integer(account.told.generation.number)
+        if topics.contains(.auth) {
+            writer.key("auth")
+            writer.string(account.reported[.auth]?.text ?? account.told.auth.rawValue)
+        }
+        if topics.contains(.handler) {
+            writer.key("handler")
+            writer.beginArray()
+            for kind in HandlerQuestion.Kind.allCases
+            where registry.registration(for: account.name, kind) != nil {
+                writer.string(kind.method)
+            }
+            writer.endArray()
+        }
+        for (topic, name) in [(Topics.identity, PlatformChange.Topic.identity), (.session, .session)]
+        where topics.contains(topic) {
+            writer.key(named: name.rawValue)
+            writer.word(account.reported[name])
+        }
+        writer.endObject()
     }
 
     func eventsUnsubscribe(_ call: Call) {
@@ -72,7 +100,7 @@ extension RPCServer {
     }
 
     /// Tells every subscriber of the topic who may know of the account.
-    private func publish(
+    func publish(
         _ topic: Topics, _ method: StaticString, _ account: Account?, _ members: (inout JSONWriter) -> Void
     ) {
         guard !subscribers.isEmpty else { return }
@@ -127,117 +155,6 @@ extension RPCServer {
         writer.endLine()
         send(writer.finish(), to: client)
         return false
-    }
-}
-
-extension RPCServer: BrokerObserver {
-    /// Answers the call that waits; nobody may wait any more.
-    package func broker(answers waiter: WaiterID, for account: Account?, _ answer: BrokerAnswer) {
-        guard let waiting = waiters.removeValue(forKey: waiter) else { return }
-        waiting.call.client.waits[waiter] = nil
-        waiting.finish(answer)
-    }
-
-    /// Tells subscribers what happened to a credential.
-    package func broker(reports change: SessionChange, of account: Account) {
-        switch change {
-        case .replaced(let generation):
-            publish(.token, "token.changed", account) { writer in
-                writer.key("cause")
-                writer.string("replaced")
-                writer.key("generation")
-                writer.integer(generation.number)
-                writer.moment("expires_at", account.session.schedule?.expiresAt)
-            }
-        case .expiryChanged(let generation):
-            publish(.token, "token.changed", account) { writer in
-                writer.key("cause")
-                writer.string("bound")
-                writer.key("generation")
-                writer.integer(generation.number)
-                writer.moment("expires_at", account.session.schedule?.expiresAt)
-            }
-        case .deleted(let generation):
-            publish(.token, "token.changed", account) { writer in
-                writer.key("cause")
-                writer.string("deleted")
-                writer.key("generation")
-                writer.integer(generation.number)
-            }
-        case .refreshFailed(let failure):
-            publish(.auth, "auth.changed", account) { writer in
-                writer.key("cause")
-                writer.string("refresh_failed")
-                writer.key("error")
-                writer.refreshFailure(failure)
-            }
-        case .recovered:
-            publish(.auth, "auth.changed", account) { writer in
-                writer.key("cause")
-                writer.string("recovered")
-            }
-        case .notStored(let failure):
-            publish(.daemon, "daemon.changed", account) { writer in
-                writer.key("cause")
-                writer.string(CallFailure(failure).kindText)
-            }
-        }
-    }
-
-    /// Tells subscribers that an account went from one state to another.
-    package func broker(reports account: Account, movedFrom old: SessionState, to new: SessionState) {
-        publish(.account, "account.changed", account) { writer in
-            writer.key("from")
-            writer.string(old.rawValue)
-            writer.key("to")
-            writer.string(new.rawValue)
-        }
-        if old == .signInNeeded || new == .signInNeeded {
-            publish(.auth, "auth.changed", account) { writer in
-                writer.key("from")
-                writer.string(old.rawValue)
-                writer.key("to")
-                writer.string(new.rawValue)
-            }
-        }
-    }
-
-    /// Counts whom the new account's rules name, and tells subscribers.
-    package func broker(added account: Account) {
-        named.add(account.definition.access)
-        publishAccounts()
-    }
-
-    /// Forgets the account and whom its rules named, and tells subscribers.
-    package func broker(removed account: Account) {
-        named.remove(account.definition.access)
-        for client in clients.values { client.forgetGrip(on: account) }
-        publishAccounts()
-    }
-
-    /// Counts anew whom all rules name, and tells subscribers.
-    package func brokerAccountsDidChange() {
-        named = NamedPeers()
-        for account in broker.allAccounts { named.add(account.definition.access) }
-        for client in clients.values { client.forgetGrips { !$0.isGone } }
-        publishAccounts()
-    }
-
-    private func publishAccounts() {
-        publish(.daemon, "daemon.changed", nil) { writer in
-            writer.key("cause")
-            writer.string("accounts")
-        }
-    }
-
-    /// Tells subscribers that the store was opened or sealed.
-    package func brokerStoreDidChange() {
-        publish(.daemon, "daemon.changed", nil) { writer in
-            writer.key("cause")
-            writer.string("store")
-            writer.key("to")
-            writer.string(self.broker.storeState == .open ? "open" : "sealed")
-        }
     }
 }
 

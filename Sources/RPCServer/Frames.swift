@@ -41,9 +41,8 @@ extension RPCServer {
             begin(
                 notification.method, notification.params, rawID: Span(), isNotification: true, client: client,
                 place: place)
-        case .response:
-            // Nothing was asked of this client.
-            counters.strayResponses += 1
+        case .response(let response):
+            receive(response, from: client)
             place?.end(nil)
         case .invalid(let rawID):
             refuse(client, rawID: rawID, .invalidRequest, place: place)

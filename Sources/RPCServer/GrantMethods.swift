@@ -147,6 +147,12 @@ extension RPCServer {
     func authDeauthenticate(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
         try requireOpenStore()
+        // Each platform signs out in its own way, and stays different (R54, R100, R164).
+        switch account.definition.platform {
+        case .chatbase: return logOut(call, account)
+        case .socialPlus: throw wrongProvider(call, account, "kindly, chatbase, oauth or generic")
+        case .kindly, .described, nil: break
+        }
         let waiter = wait(call) { [unowned self] answer in
             answerRevocation(call, answer, account) { writer in
                 writer.key("account")

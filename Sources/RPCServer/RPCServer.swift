@@ -30,6 +30,7 @@ package final class RPCServer: ConnectionHandler {
     var repeating: [Client] = []
     var subscribers: [UInt64: Client] = [:]
     var named = NamedPeers()
+    var registry = HandlerRegistry()
 
     /// How nearly all requests for a token are written.
     let usualGet = PlainCall.Form(method: "token.get", text: "account", number: "min_valid")
@@ -67,6 +68,7 @@ package final class RPCServer: ConnectionHandler {
         frameAlarm = try makeAlarm { [unowned self] in closeSlowFrames() }
         tickAlarm = try makeAlarm { [unowned self] in tick() }
         broker.observer = self
+        broker.handlers = self
     }
 
     /// A server whose alarms are timers of `loop`.
@@ -131,6 +133,7 @@ package final class RPCServer: ConnectionHandler {
         client.countedBytes = 0
         noteRepeats(of: client)
         abandonWaits(of: client)
+        endRegistrations(of: client, because: .disconnected)
     }
 
     /// Ends what a client that is gone waits for, so that it takes nothing from the others of its user; the refresh goes on.
@@ -150,6 +153,8 @@ package final class RPCServer: ConnectionHandler {
     package func connectionDidEndInput(_ connection: any Connection) {
         guard let client = connection.state as? Client else { return }
         client.hasEndedInput = true
+        // It cannot answer any more.
+        endRegistrations(of: client, because: .disconnected)
         closeIfDone(client)
     }
 

@@ -20,8 +20,9 @@ extension RPCServer {
 
     func headersGet(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, role) = try account(parameters, call, needs: .use)
-        // A generic account has no routes of its own: every route takes the same headers.
-        _ = try parameters.text("route", limit: 256)
+        let route = try parameters.text("route", limit: 256)
+        if try answerPlatformHeaders(call, account, route: route) { return }
+        // Without a platform that has routes every route takes the same headers.
         try get(call, account, role, parameters) { _, remarks in
             TokenReply.renderHeaders(account, remarks: remarks)
         }
@@ -52,7 +53,7 @@ extension RPCServer {
             to: account)
     }
 
-    private func timeToWait(_ parameters: borrowing Parameters, _ call: Call) throws(CallFailure)
+    func timeToWait(_ parameters: borrowing Parameters, _ call: Call) throws(CallFailure)
         -> Milliseconds
     {
         // A batch is answered as a whole: none of its members may hold up the others.
@@ -84,21 +85,34 @@ extension RPCServer {
         broker.apply(.rejected(waiter: waiter, generation: generation, role: role), to: account)
     }
 
+    func authAuthenticate(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
+        let (account, _) = try account(parameters, call, needs: .operate)
+        if case .socialPlus = account.definition.platform {
+            throw wrongProvider(call, account, "kindly, chatbase, oauth or generic")
+        }
+        let wait = try timeToWait(parameters, call)
+        let waiter = self.wait(call, forRefreshOf: account) { [unowned self] in
+            answerRefreshed(call, account, $0)
+        }
+        broker.apply(.refreshRequested(waiter: waiter, wait: wait, signsIn: true), to: account)
+    }
+
     func authRefresh(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
         _ = try parameters.text("reason", limit: 256)
         let wait = try timeToWait(parameters, call)
-        let waiter = self.wait(call, forRefreshOf: account) { [unowned self] answer in
-            guard case .session(.refreshed) = answer else {
-                fail(call, answer, account)
-                return
-            }
-            call.answer { writer in
-                writer.beginObject()
-                CredentialReply.writeSummary(account, self.now, to: &writer)
-                writer.endObject()
-            }
+        let waiter = self.wait(call, forRefreshOf: account) { [unowned self] in
+            answerRefreshed(call, account, $0)
         }
         broker.apply(.refreshRequested(waiter: waiter, wait: wait), to: account)
+    }
+
+    private func answerRefreshed(_ call: Call, _ account: Account, _ answer: BrokerAnswer) {
+        guard case .session(.refreshed) = answer else { return fail(call, answer, account) }
+        call.answer { writer in
+            writer.beginObject()
+            CredentialReply.writeSummary(account, self.now, to: &writer)
+            writer.endObject()
+        }
     }
 }

@@ -172,7 +172,10 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
             let raw = program.run(["watch", "--json"], [.lastBytes(events)])
             #expect(
                 raw.requests == [
-                    request("events.subscribe", #"{"topics":["token","auth","account","daemon"]}"#)
+                    request(
+                        "events.subscribe",
+                        #"{"topics":["token","auth","identity","session","account","handler","daemon","push"]}"#
+                    )
                 ])
             #expect(
                 raw.output.split(separator: "\n").last == #"{"jsonrpc":"2.0","method":"events.overflow"}"#)

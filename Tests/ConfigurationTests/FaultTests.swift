@@ -21,10 +21,13 @@ private let http = "kind = \"http\"\nurl = \"https://b.example\"\n"
 private let defects: [SourceDefect] = [
     .init("", "source.kind", .missing),
     .init("kind = 1", "source.kind", .wrongType(expected: .string, found: .integer)),
-    .init("kind = \"htp\"", "source.kind", .nearly("http", of: ["static", "file", "http", "oauth", "jwt"])),
-    .init("kind = \"saml\"", "source.kind", .notOneOf(["static", "file", "http", "oauth", "jwt"])),
+    .init(
+        "kind = \"htp\"", "source.kind",
+        .nearly("http", of: ["static", "file", "http", "oauth", "jwt", "rpc"])),
+    .init("kind = \"saml\"", "source.kind", .notOneOf(["static", "file", "http", "oauth", "jwt", "rpc"])),
     .init("kind = \"exec\"\nprogram = \"/bin/x\"", "source.kind", .notAvailable),
-    .init("kind = \"rpc\"", "source.kind", .notAvailable),
+    .init("kind = \"rpc\"\ntimeout = 61", "source.timeout", .outOfRange(from: 1, to: 60)),
+    .init("kind = \"rpc\"\nurl = \"https://b.example\"", "source.url", .unknownKey(nearest: nil)),
     .init("kind = \"static\"", "source", .withoutToken),
     .init("kind = \"static\"\nid_token = \"eyJ\"", "source.id_token", .literalSecret),
     .init(

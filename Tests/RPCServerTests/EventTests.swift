@@ -15,18 +15,24 @@ import Testing
         #expect(
             stage.call(client, "events.subscribe", Self.all)
                 == #"{"jsonrpc":"2.0","id":1,"result":{"topics":["account","auth","daemon","token"],"#
-                + #""accounts":[{"account":"bot","state":"fresh","generation":1}],"store":"open"}}"#)
+                + #""accounts":[{"account":"bot","state":"fresh","generation":1,"auth":"authenticated"}],"store":"open"}}"#
+        )
         stage.advance(.seconds(3570))
         #expect(
-            client.takeLines() == [event("account", #""account":"bot","from":"fresh","to":"refreshing""#)])
+            client.takeLines() == [
+                event(
+                    "account",
+                    #""account":"bot","from":"fresh","to":"refreshing","cause":"refresh_started""#)
+            ])
         stage.fetcher.fail(.timeout)
         stage.run()
         #expect(
             client.takeLines() == [
-                event("account", #""account":"bot","from":"refreshing","to":"stale""#),
+                event(
+                    "account", #""account":"bot","from":"refreshing","to":"stale","cause":"refresh_failed""#),
                 event(
                     "auth",
-                    #""account":"bot","cause":"refresh_failed","error":{"kind":"upstream_timeout","#
+                    #""account":"bot","from":"authenticated","to":"failing","cause":"refresh_failed","error":{"kind":"upstream_timeout","#
                         + #""message":"the source did not answer in time: it took longer than its timeout"}"#),
             ])
         // A second failure is no news.
@@ -38,16 +44,15 @@ import Testing
         _ = client.take()
         stage.fetcher.answer(#"{"token":"def","expires_in":3600}"#)
         stage.run()
-        let lines = client.takeLines()
-        #expect(lines.first == event("account", #""account":"bot","from":"refreshing","to":"fresh""#))
         #expect(
-            lines.contains {
-                $0.hasPrefix(
-                    #"{"jsonrpc":"2.0","method":"token.changed","params":{"account":"bot","cause":"replaced","generation":2"#
-                )
-            })
-        #expect(lines.filter { $0 == event("auth", #""account":"bot","cause":"recovered""#) }.count == 1)
-        #expect(lines.count == 3)
+            client.takeLines() == [
+                event("account", #""account":"bot","from":"refreshing","to":"fresh","cause":"refreshed""#),
+                event("auth", #""account":"bot","from":"failing","to":"authenticated","cause":"recovered""#),
+                event(
+                    "token",
+                    #""account":"bot","from":1,"to":2,"cause":"replaced","generation":2,"expires_at":1767232772"#
+                ),
+            ])
     }
 
     @Test func `one's own changes are told between question and answer`() throws {
@@ -55,7 +60,7 @@ import Testing
         _ = stage.call(client, "events.subscribe", #"{"topics":["token"]}"#)
         #expect(
             stage.call(client, "credentials.delete", #"{"account":"bot"}"#).split(separator: "\n") == [
-                event("token", #""account":"bot","cause":"deleted","generation":2"#)[...],
+                event("token", #""account":"bot","from":1,"to":2,"cause":"deleted","generation":2"#)[...],
                 #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","generation":2}}"#,
             ])
     }
@@ -80,7 +85,9 @@ import Testing
         }
         #expect(
             user.takeLines() == [
-                event("token", #""account":"mine","cause":"replaced","generation":1,"expires_at":null"#)
+                event(
+                    "token",
+                    #""account":"mine","from":0,"to":1,"cause":"replaced","generation":1,"expires_at":null"#)
             ])
         stage.broker.configure([Definitions.plain("mine")])
         _ = stage.call(root, "credentials.save_token", #"{"account":"mine","token":"u"}"#)
@@ -107,7 +114,10 @@ import Testing
         _ = stage.call(client, "credentials.save_token", #"{"account":"bot","token":"t"}"#)
         #expect(
             slow.takeLines() == [
-                event("token", #""account":"bot","cause":"replaced","generation":4002,"expires_at":null"#)
+                event(
+                    "token",
+                    #""account":"bot","from":4001,"to":4002,"cause":"replaced","generation":4002,"expires_at":null"#
+                )
             ])
     }
 
@@ -121,6 +131,85 @@ import Testing
         #expect(client.receivedBytes == 0)
     }
 
+    @Test func `handlers, identities and sessions are topics, and push is one in time`() throws {
+        let (stage, client) = try Stage.serving()
+        let bot = try #require(stage.account("bot"))
+        stage.broker.report(.session, "established", cause: "login", of: bot)
+        #expect(
+            stage.call(client, "events.subscribe", #"{"topics":["handler","identity","session","push"]}"#)
+                == #"{"jsonrpc":"2.0","id":1,"result":{"topics":["handler","identity","push","session"],"#
+                + #""accounts":[{"account":"bot","state":"fresh","generation":1,"handler":[],"#
+                + #""identity":null,"session":"established"}],"store":"open"}}"#)
+        stage.broker.report(.identity, "identified", cause: "identify", of: bot)
+        stage.broker.report(.identity, "identified", cause: "identify", of: bot)
+        stage.broker.report(.session, "terminated", cause: "globally_banned", of: bot)
+        #expect(
+            client.takeLines() == [
+                event(
+                    "identity", #""account":"bot","from":null,"to":"identified","cause":"identify""#),
+                event(
+                    "session",
+                    #""account":"bot","from":"established","to":"terminated","cause":"globally_banned""#),
+            ])
+        let handler = try #require(stage.connect())
+        _ = stage.call(handler, "handler.register", #"{"account":"bot"}"#)
+        handler.close(flush: false)
+        #expect(
+            client.takeLines() == [
+                event(
+                    "handler",
+                    #""account":"bot","kind":"credential.fetch","from":"absent","to":"registered","cause":"registered""#
+                ),
+                event(
+                    "handler",
+                    #""account":"bot","kind":"credential.fetch","from":"registered","to":"absent","cause":"disconnected""#
+                ),
+            ])
+    }
+
+    @Test func `what a platform says of signing in goes before what the session knows`() throws {
+        let (stage, client) = try Stage.serving()
+        let bot = try #require(stage.account("bot"))
+        stage.broker.report(.auth, "anonymous", cause: "callback_timeout", of: bot)
+        #expect(
+            stage.call(client, "events.subscribe", #"{"topics":["auth"]}"#).contains(
+                #""auth":"anonymous"}"#))
+    }
+
+    @Test func `an account that comes or goes is told with all that is known of it`() throws {
+        let (stage, client) = try Stage.serving()
+        _ = stage.call(client, "events.subscribe", Self.all)
+        stage.broker.configure([])
+        #expect(
+            client.takeLines() == [
+                event("account", #""account":"bot","from":"fresh","to":null,"cause":"removed""#),
+                event("auth", #""account":"bot","from":"authenticated","to":null,"cause":"removed""#),
+                event("token", #""account":"bot","from":1,"to":null,"cause":"removed""#),
+                event("daemon", #""cause":"accounts""#),
+            ])
+        stage.broker.configure([Definitions.http("bot")])
+        #expect(
+            client.takeLines() == [
+                event("account", #""account":"bot","from":null,"to":"fresh","cause":"added""#),
+                event("auth", #""account":"bot","from":null,"to":"authenticated","cause":"added""#),
+                event(
+                    "token",
+                    #""account":"bot","from":null,"to":1,"cause":"added","generation":1,"expires_at":1767229200"#
+                ),
+                event("daemon", #""cause":"accounts""#),
+            ])
+    }
+
+    @Test func `a subscription cannot be in a batch, whose answer would come behind changes`() throws {
+        let (stage, client) = try Stage.serving()
+        #expect(
+            stage.ask(
+                client,
+                #"[{"jsonrpc":"2.0","id":1,"method":"events.subscribe","params":{"topics":["token"]}}]"#)
+                == "[" + Expected.error(-32600, "events.subscribe cannot be in a batch", "invalid_request")
+                + "]\n")
+    }
+
     @Test func `accounts and the store are topics of the daemon`() throws {
         let stage = try Stage(isOpen: false)
         let client = try #require(stage.connect())
@@ -128,7 +217,8 @@ import Testing
         stage.open()
         #expect(
             client.takeLines() == [
-                event("daemon", #""cause":"store","to":"open""#), event("daemon", #""cause":"accounts""#),
+                event("daemon", #""cause":"store","from":"sealed","to":"open""#),
+                event("daemon", #""cause":"accounts""#),
             ])
         _ = stage.call(client, "account.add", #"{"account":"new"}"#)
         stage.store.failure = .full

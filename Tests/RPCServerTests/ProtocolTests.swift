@@ -206,10 +206,13 @@ import Testing
                 "reason must be a string of at most 256 bytes"
             ),
             ("events.subscribe", "{}", "events.subscribe needs topics"),
-            ("events.subscribe", #"{"topics":[]}"#, "topics must be some of token, auth, account, daemon"),
+            (
+                "events.subscribe", #"{"topics":[]}"#,
+                "topics must be some of account, auth, daemon, handler, identity, push, session, token"
+            ),
             (
                 "events.subscribe", #"{"topics":["token","x"]}"#,
-                "topics must be some of token, auth, account, daemon"
+                "topics must be some of account, auth, daemon, handler, identity, push, session, token"
             ),
             ("events.subscribe", #"{"topics":"token"}"#, "topics must be an array of at most 16 strings"),
             ("events.subscribe", #"{"topics":[5]}"#, "topics must be an array of strings"),

@@ -15,6 +15,7 @@ final class SourceRunner {
         let context: SourceContext
         let completion: Completion
         var request: UInt64?
+        var question: UInt64?
     }
 
     private let files: any FilePort
@@ -22,6 +23,7 @@ final class SourceRunner {
     private let requester: Requester
     private let signer: Signer
     private let oauth: OAuthRunner
+    private let desk: HandlerDesk
     private var runs: [UInt64: Run] = [:]
     // Secrets that are being collected: those of the store are at hand, those in files come later.
     private var collections: [UInt64: (secrets: [SecretBytes?], completion: (SecretsOutcome) -> Void)] = [:]
@@ -32,13 +34,15 @@ final class SourceRunner {
     typealias SecretsOutcome = Result<[SecretBytes], RefreshFailure>
 
     init(
-        files: any FilePort, clock: any Clock, requester: Requester, signer: Signer, oauth: OAuthRunner
+        files: any FilePort, clock: any Clock, requester: Requester, signer: Signer, oauth: OAuthRunner,
+        desk: HandlerDesk
     ) {
         self.files = files
         self.clock = clock
         self.requester = requester
         self.signer = signer
         self.oauth = oauth
+        self.desk = desk
     }
 
     func isRunning(_ id: UInt64) -> Bool { runs[id] != nil }
@@ -71,6 +75,7 @@ final class SourceRunner {
         guard let run = runs.removeValue(forKey: id) else { return }
         collections[id] = nil
         if let request = run.request { requester.cancel(request) }
+        if let question = run.question { desk.cancel(question) }
         if case .oauth = run.source { oauth.cancel(id) }
     }
 
@@ -80,10 +85,10 @@ final class SourceRunner {
 
     // MARK: Secrets
 
-    /// Collects what a source refers to, outside a run.
-    func secrets(of source: SourceDefinition, completion: @escaping (SecretsOutcome) -> Void) {
+    /// Collects secrets outside a run.
+    func secrets(_ references: [SecretReference], completion: @escaping (SecretsOutcome) -> Void) {
         lastID += 1
-        collect(source.references, lastID, completion)
+        collect(references, lastID, completion)
     }
 
     private func collect(
@@ -133,6 +138,7 @@ final class SourceRunner {
             oauth.start(id, source, account: run.context.account, secrets: secrets) { [self] in finish(id, $0)
             }
         case .jwt(let source): mint(id, run.context.account, source, secrets)
+        case .rpc(let source): ask(id, run.context, source)
         }
     }
 
@@ -181,11 +187,26 @@ final class SourceRunner {
                     id,
                     Result { () throws(RefreshFailure) in
                         try SourceAnswer.read(
-                            response, answer: source.answer, fields: source.fields, sentAt: clock.now.wallTime(of: sentAt))
+                            response, answer: source.answer, fields: source.fields,
+                            sentAt: clock.now.wallTime(of: sentAt))
                     })
             }
         }
         runs[id]?.request = request
+    }
+
+    private func ask(_ id: UInt64, _ context: SourceContext, _ source: HandlerSource) {
+        let sentAt = clock.now.wall
+        let question = desk.ask(.credentialFetch, context, limit: source.timeout) { [self] outcome in
+            finish(
+                id,
+                outcome.flatMap { answer in
+                    Result { () throws(RefreshFailure) in
+                        try HandlerAnswer.credential(answer, sentAt: sentAt)
+                    }
+                })
+        }
+        runs[id]?.question = question
     }
 
     private func mint(_ id: UInt64, _ account: AccountName, _ source: JWTSource, _ secrets: [SecretBytes]) {

@@ -1,7 +1,7 @@
 /// Sources, as descriptions have them.
 extension AccountReader {
-    private static let kinds = ["static", "file", "http", "oauth", "jwt"]
-    private static let laterKinds = ["rpc", "exec"]
+    private static let kinds = ["static", "file", "http", "oauth", "jwt", "rpc"]
+    private static let laterKinds = ["exec"]
 
     func readSource(
         _ table: DefinitionTable, _ account: AccountName, _ platform: PlatformDefinition?
@@ -19,6 +19,9 @@ extension AccountReader {
         case "http": source = httpSource(&table, platform)
         case "oauth": source = oauthSource(&table, account)
         case "jwt": source = jwtSource(&table)
+        case "rpc":
+            source = .rpc(
+                HandlerSource(timeout: table.seconds("timeout", in: 1...60) ?? HandlerSource.usualTimeout))
         default:
             table.fault(
                 entry, Self.laterKinds.contains(kind) ? .notAvailable : .unknown(kind, of: Self.kinds))

@@ -10,6 +10,8 @@ package struct CredentialSession: Sendable {
     package struct Traits: Equatable, Sendable {
         /// Whether there is anything that fresh credentials come from.
         package var hasSource: Bool
+        /// Whether that is so because no handler is connected.
+        package var needsHandler: Bool
         /// Where credentials of the account may be sent.
         package var destination: Destination
         /// Which boot this is.
@@ -25,11 +27,12 @@ package struct CredentialSession: Sendable {
         package init(
             hasSource: Bool, destination: Destination, bootID: BootID,
             refreshDeadline: Milliseconds = .seconds(15), staysSignedOut: Bool = false,
-            early: EarlyFraction? = nil
+            needsHandler: Bool = false, early: EarlyFraction? = nil
         ) {
             self.early = early
             self.hasSource = hasSource
             self.staysSignedOut = staysSignedOut
+            self.needsHandler = needsHandler
             self.destination = destination
             self.bootID = bootID
             self.refreshDeadline = refreshDeadline
@@ -226,7 +229,7 @@ package struct CredentialSession: Sendable {
         if !traits.hasSource {
             wanted = nil
             if distrust == .rejected { distrust = nil }
-            answerAll(.failure(.noSource), &effects)
+            answerAll(.failure(absence), &effects)
         }
         if isParked { answerAll(.failure(.parked), &effects) }
         return effects

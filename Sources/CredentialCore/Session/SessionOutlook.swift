@@ -142,6 +142,15 @@ extension CredentialSession {
             refreshError: failures.last, isShortLived: (schedule?.remaining(at: now) ?? .zero) < minValid)
     }
 
+    /// What is said where nothing could be asked.
+    var absence: SessionFailure {
+        if traits.needsHandler {
+            return .refresh(RefreshFailure(.handlerRequired), retryAfter: Self.attemptSpacing)
+        }
+        guard traits.staysSignedOut else { return .noSource }
+        return .signInNeeded(held == nil ? .signedOut : .expired, retryAfter: nil)
+    }
+
     /// Why there is nothing, when no refresh is out.
     func nothingValid(_ now: Instant) -> SessionFailure {
         if let standingFailure { return standingFailure }
@@ -149,10 +158,7 @@ extension CredentialSession {
         if isHeldBack { return .signInNeeded(.signedOut, retryAfter: nil) }
         let retryAfter = nextAttempt(at: now).map { $0 - now.boot } ?? Self.attemptSpacing
         if let signIn { return .signInNeeded(signIn, retryAfter: traits.hasSource ? retryAfter : nil) }
-        guard traits.hasSource else {
-            guard traits.staysSignedOut else { return .noSource }
-            return .signInNeeded(held == nil ? .signedOut : .expired, retryAfter: nil)
-        }
+        guard traits.hasSource else { return absence }
         guard let last = failures.last else { return .deadlineExceeded(retryAfter: retryAfter) }
         return .refresh(last, retryAfter: retryAfter)
     }

@@ -163,7 +163,7 @@ extension CredentialSession {
     private var nothingToAsk: SessionFailure {
         if isShuttingDown { return .shuttingDown }
         if isHeldBack { return .signInNeeded(.signedOut, retryAfter: nil) }
-        return .noSource
+        return absence
     }
 
     /// Who asks for a refresh and does not wait for it is told to come back.

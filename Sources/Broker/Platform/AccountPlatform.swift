@@ -1,0 +1,50 @@
+import CredentialCore
+package import Providers
+import Secrets
+
+/// What an account is at its platform, and what is under way for it there.
+package final class AccountPlatform {
+    /// What is known of it.
+    package internal(set) var state: PlatformState
+    /// The install as the platform knows it, where the account has one of its own.
+    var ownDevice: DeviceID?
+    /// What the platform found out about the credential that is about to be installed.
+    var pendingIdentity: PendingIdentity?
+    /// What somebody asked for and is under way; the others wait for it.
+    var commands: [Command] = []
+
+    /// A verified identity whose credential is on its way to the disk.
+    struct PendingIdentity {
+        let userID: String?
+        /// Whether user and conversation begin anew.
+        let isNew: Bool
+    }
+
+    /// Something that somebody asked for, and that nothing else of the account may run beside.
+    struct Command {
+        let attempt: Attempt
+        let begin: (Attempt) -> Void
+        /// Answers whoever asked when it is given up.
+        let giveUp: (SessionFailure) -> Void
+    }
+
+    /// More are refused.
+    static let commandLimit = 16
+
+    init(state: PlatformState) { self.state = state }
+}
+
+/// What is known of an account at its platform.
+package enum PlatformState: Sendable {
+    case chatbase(ChatbaseIdentity)
+}
+
+extension AccountPlatform {
+    /// The state to begin with; nil for a platform of which nothing is remembered.
+    static func initial(_ platform: PlatformDefinition?) -> PlatformState? {
+        switch platform {
+        case .chatbase: .chatbase(ChatbaseIdentity())
+        case .kindly, .socialPlus, .described, nil: nil
+        }
+    }
+}

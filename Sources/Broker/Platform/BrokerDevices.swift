@@ -1,0 +1,96 @@
+package import CredentialCore
+package import Providers
+import Secrets
+
+/// Installs as platforms know them: made once, before they are first told to anybody, and kept (R77 to R80).
+extension Broker {
+    /// Whose row an account's device stands in; nil: its own.
+    private func sharedDevice(of account: Account) -> AccountName? {
+        guard case .chatbase(let agent) = account.definition.platform else { return nil }
+        if let device = agent.device { return AccountName(device) }
+        // A user's programs are one install; strangers' conversations on a machine of many must not merge (R78).
+        return sharesDevices ? Self.usersDevice : nil
+    }
+
+    // No account has an `@` at its beginning unless somebody wants trouble, and then it is still only a device.
+    private static let usersDevice =
+        AccountName("@user") ?? { preconditionFailure("a name of ours is a name") }()
+
+    /// The device of an account; nil: none was needed yet.
+    package func device(of account: Account) -> DeviceID? {
+        guard let shared = sharedDevice(of: account) else { return account.platform?.ownDevice }
+        return memory[.device(shared)].flatMap(Self.readDevice)
+    }
+
+    /// The same, made where there is none: `completion` comes once it is on disk, within this call where it is.
+    package func withDevice(
+        of account: Account, completion: @escaping (Result<DeviceID, StoreFailure>) -> Void
+    ) {
+        let place = devicePlace(of: account)
+        if devicesBeingStored[place] == nil, let device = device(of: account) {
+            return completion(.success(device))
+        }
+        if devicesBeingStored[place] != nil {
+            devicesBeingStored[place]?.append(completion)
+            return
+        }
+        storeDevice(account, [completion])
+    }
+
+    /// Makes a new one in place of the old (R80); answered once it is on disk.
+    package func resetDevice(
+        of account: Account, completion: @escaping (Result<DeviceID, StoreFailure>) -> Void
+    ) {
+        let place = devicePlace(of: account)
+        guard devicesBeingStored[place] == nil else {
+            devicesBeingStored[place]?.append(completion)
+            return
+        }
+        storeDevice(account, [completion])
+    }
+
+    private func devicePlace(of account: Account) -> PlatformStateName {
+        sharedDevice(of: account).map { .device($0) } ?? .account(account.name)
+    }
+
+    private func storeDevice(
+        _ account: Account, _ completions: [(Result<DeviceID, StoreFailure>) -> Void]
+    ) {
+        guard storeState == .open else {
+            for completion in completions { completion(.failure(.sealed)) }
+            return
+        }
+        let device = DeviceID(high: ports.draw(), low: ports.draw())
+        let place = devicePlace(of: account)
+        devicesBeingStored[place] = completions
+        let ended: (StoreFailure?) -> Void = { [weak self] failure in
+            guard let self else { return }
+            let waiting = devicesBeingStored.removeValue(forKey: place) ?? []
+            for completion in waiting { completion(failure.map { .failure($0) } ?? .success(device)) }
+        }
+        if let shared = sharedDevice(of: account) {
+            let old = memory[.device(shared)]
+            let content = Self.write(device)
+            memory.put(.device(shared), content) { [weak self] failure in
+                // What no disk has seen is shown to nobody: the next attempt makes another.
+                if failure != nil { self?.memory.withdraw(.device(shared), content, restoring: old) }
+                ended(failure)
+            }
+        } else {
+            let old = account.platform?.ownDevice
+            account.platform?.ownDevice = device
+            rememberPlatform(of: account) { failure in
+                if failure != nil { account.platform?.ownDevice = old }
+                ended(failure)
+            }
+        }
+    }
+
+    private static func write(_ device: DeviceID) -> SecretBytes {
+        PlatformRow(destination: Destination("device"), device: device.text).json()
+    }
+
+    private static func readDevice(_ content: SecretBytes) -> DeviceID? {
+        PlatformRow(content)?.device.flatMap { DeviceID($0) }
+    }
+}

@@ -1,0 +1,131 @@
+package import CredentialCore
+import Log
+package import Providers
+import Secrets
+
+/// Identities at Chatbase: nothing counts before the server has seen it, and nothing changes where it refuses (R82 to R103).
+extension Broker {
+    /// Shows a token to the server and takes it for the account's identity once it is accepted (R82, R86).
+    ///
+    /// `switches` leaves the old identity out, as signing out first would (R103).
+    package func identify(_ account: Account, _ token: Credential, switches: Bool, waiter: WaiterID) {
+        guard case .chatbase(let agent) = account.definition.platform else { return }
+        command(account) { [weak self] failure in
+            self?.answer(waiter, account, .session(.failure(failure)))
+        } begin: { [weak self] attempt in
+            self?.verify(account, agent, token, isAlone: switches, attempt) { [weak self] outcome in
+                guard let self else { return }
+                switch outcome {
+                case .failure(let failure):
+                    endCommand(of: account, attempt)
+                    answer(
+                        waiter, account,
+                        .session(.failure(.refresh(failure, retryAfter: failure.retryAfter ?? .seconds(1)))))
+                case .success(let acceptance):
+                    take(account, token, acceptance, waiter, attempt)
+                }
+            }
+        }
+    }
+
+    private func take(
+        _ account: Account, _ token: Credential, _ acceptance: ChatbaseAnswer.Acceptance,
+        _ waiter: WaiterID, _ attempt: Attempt
+    ) {
+        account.platform?.pendingIdentity = AccountPlatform.PendingIdentity(
+            userID: acceptance.userID, isNew: true)
+        let exp = UnverifiedJWT(token.bearer)?.exp ?? .absent
+        let inner = ownWaiter { [weak self] answer in
+            guard let self else { return }
+            account.platform?.pendingIdentity = nil
+            endCommand(of: account, attempt)
+            self.answer(waiter, account, answer)
+        }
+        apply(.saved(waiter: inner, token, Expiries(exp: exp.moment)), to: account)
+    }
+
+    /// Drops the identity, here and nowhere else: no request is made (R100, R101).
+    package func logOut(_ account: Account, waiter: WaiterID) {
+        guard account.platform != nil else { return }
+        // What is being verified was to be the identity of somebody who has left.
+        endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
+        guard account.session.held != nil else {
+            if account.session.standing == .sealed {
+                return answer(waiter, account, .session(.failure(.sealed)))
+            }
+            forgetIdentity(account)
+            return answer(waiter, account, .alreadyAnonymous)
+        }
+        let inner = ownWaiter { [weak self] answer in self?.answer(waiter, account, answer) }
+        apply(.deleted(waiter: inner), to: account)
+    }
+
+    /// Takes what the chatting client learned (R98).
+    package func report(
+        _ account: Account, userID: String?, conversationID: String?
+    ) throws(ChatbaseIdentity.Failure) {
+        guard let platform = account.platform, case .chatbase(var identity) = platform.state else { return }
+        let old = identity
+        try identity.report(userID: userID, conversationID: conversationID)
+        guard identity != old else { return }
+        platform.state = .chatbase(identity)
+        rememberPlatform(of: account)
+    }
+
+    // MARK: Steps
+
+    /// Shows a token to the server; `isAlone`: without the one that is held.
+    func verify(
+        _ account: Account, _ agent: ChatbaseDefinition, _ token: Credential, isAlone: Bool,
+        _ attempt: Attempt,
+        _ completion: @escaping (Result<ChatbaseAnswer.Acceptance, RefreshFailure>) -> Void
+    ) {
+        withDevice(of: account) { [weak self] outcome in
+            guard let self, !attempt.isOver else { return }
+            guard case .success(let device) = outcome else {
+                return completion(.failure(RefreshFailure(.storeFull)))
+            }
+            let held = isAlone || account.session.isParked ? nil : account.session.held?.credential
+            caller.send(to: .chatbase(agent), for: account.name, in: attempt) {
+                _ throws(RefreshFailure) in
+                try ChatbaseRequests.verify(agent, device: device, stored: held, token: token)
+            } completion: { outcome in
+                completion(
+                    outcome.flatMap { response in
+                        Result { () throws(RefreshFailure) in try ChatbaseAnswer.read(response) }
+                    })
+            }
+        }
+    }
+
+    /// Brings the identity in line with a credential that was just installed.
+    func identityReplaced(_ account: Account) {
+        guard let platform = account.platform, case .chatbase(var identity) = platform.state,
+            let pending = platform.pendingIdentity, case .chatbase(let agent) = account.definition.platform
+        else { return }
+        platform.pendingIdentity = nil
+        report(.identity, "identified", cause: pending.isNew ? "identified" : "renewed", of: account)
+        if pending.isNew {
+            identity.identified(userID: agent.trustsVerifiedUserID ? pending.userID : nil)
+            platform.state = .chatbase(identity)
+            rememberPlatform(of: account)
+        }
+    }
+
+    /// Brings it in line with a sign-out.
+    func forgetIdentity(_ account: Account) {
+        guard let platform = account.platform, case .chatbase(var identity) = platform.state else { return }
+        let old = identity
+        identity.loggedOut()
+        platform.state = .chatbase(identity)
+        report(.identity, "anonymous", cause: "logged_out", of: account)
+        if identity != old { rememberPlatform(of: account) }
+    }
+
+    /// Says who is signed in, after the store was opened or the account changed.
+    func tellIdentity(_ account: Account, cause: PlatformChange.Word) {
+        guard case .chatbase = account.platform?.state else { return }
+        let isIdentified = account.session.held != nil && !account.session.isParked
+        report(.identity, isIdentified ? "identified" : "anonymous", cause: cause, of: account)
+    }
+}

@@ -1,0 +1,90 @@
+import CredentialCore
+import Providers
+import Secrets
+
+/// What accounts are at their platforms: read from the store, kept there, and the commands that change it.
+extension Broker {
+    // MARK: Memory
+
+    /// Puts back what was remembered of an account at its platform, once the store is open.
+    func openPlatform(of account: Account) {
+        let definition = account.definition
+        guard let initial = AccountPlatform.initial(definition.platform) else {
+            account.platform = nil
+            return
+        }
+        let platform = AccountPlatform(state: initial)
+        account.platform = platform
+        guard let row = memory[.account(account.name)].flatMap(PlatformRow.init) else { return }
+        platform.ownDevice = row.device.flatMap { DeviceID($0) }
+        guard row.destination == definition.destination, let state = row.state else { return }
+        switch initial {
+        case .chatbase:
+            if let identity = ChatbaseIdentity(json: state) { platform.state = .chatbase(identity) }
+        }
+    }
+
+    /// Remembers what an account is at its platform now.
+    func rememberPlatform(
+        of account: Account, completion: @escaping (StoreFailure?) -> Void = { _ in }
+    ) {
+        guard let platform = account.platform, !account.isForgotten else { return completion(nil) }
+        let state: SecretBytes? =
+            switch platform.state {
+            case .chatbase(let identity): identity.json()
+            }
+        let row = PlatformRow(
+            destination: account.definition.destination, state: state, device: platform.ownDevice?.text)
+        memory.put(.account(account.name), row.json(), completion: completion)
+    }
+
+    /// Another destination is another life: nothing of the old one is true there.
+    func reconfigurePlatform(of account: Account, from old: AccountDefinition) {
+        guard old.destination != account.definition.destination || old.provider != account.definition.provider
+        else { return }
+        endCommands(of: account, .parked)
+        let device = account.platform?.ownDevice
+        openPlatform(of: account)
+        account.platform?.ownDevice = device
+    }
+
+    // MARK: Commands
+
+    /// Begins a command, or has it wait for the one that is under way.
+    func command(
+        _ account: Account, giveUp: @escaping (SessionFailure) -> Void,
+        begin: @escaping (Attempt) -> Void
+    ) {
+        guard let platform = account.platform, !isShuttingDown else { return giveUp(.shuttingDown) }
+        if let failure = account.session.standingFailure { return giveUp(failure) }
+        guard platform.commands.count < AccountPlatform.commandLimit else {
+            return giveUp(.rateLimited(retryAfter: .seconds(1)))
+        }
+        platform.commands.append(AccountPlatform.Command(attempt: Attempt(), begin: begin, giveUp: giveUp))
+        if platform.commands.count == 1 { beginCommand(of: account) }
+    }
+
+    private func beginCommand(of account: Account) {
+        guard let command = account.platform?.commands.first else { return }
+        command.begin(command.attempt)
+    }
+
+    /// Ends the command that is under way and begins the next.
+    func endCommand(of account: Account, _ attempt: Attempt) {
+        attempt.end()
+        guard let platform = account.platform, platform.commands.first?.attempt === attempt else { return }
+        platform.commands.removeFirst()
+        beginCommand(of: account)
+    }
+
+    /// Gives every command up.
+    func endCommands(of account: Account, _ failure: SessionFailure) {
+        guard let platform = account.platform else { return }
+        let commands = platform.commands
+        platform.commands = []
+        for command in commands {
+            command.attempt.cancel()
+            command.giveUp(failure)
+        }
+    }
+}

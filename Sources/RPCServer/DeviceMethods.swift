@@ -1,0 +1,44 @@
+import Broker
+import ChatAuthAPI
+import CredentialCore
+import JSON
+import Providers
+
+/// `device.*`: the install as platforms know it.
+extension RPCServer {
+    func deviceID(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
+        let account = try deviceAccount(parameters, call, needs: .use)
+        broker.withDevice(of: account) { [unowned self] in answerDevice(call, account, $0) }
+    }
+
+    func deviceReset(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
+        let account = try deviceAccount(parameters, call, needs: .operate)
+        broker.resetDevice(of: account) { [unowned self] in answerDevice(call, account, $0) }
+    }
+
+    private func deviceAccount(
+        _ parameters: borrowing Parameters, _ call: Call, needs: Role
+    ) throws(CallFailure) -> Account {
+        let (account, _) = try account(parameters, call, needs: needs)
+        try requireOpenStore()
+        switch account.definition.platform {
+        case .chatbase, .socialPlus: return account
+        case .kindly, .described, nil: throw wrongProvider(call, account, "chatbase or socialplus")
+        }
+    }
+
+    private func answerDevice(_ call: Call, _ account: Account, _ outcome: Result<DeviceID, StoreFailure>) {
+        switch outcome {
+        case .failure(let failure): call.fail(CallFailure(failure))
+        case .success(let device):
+            call.answer { writer in
+                writer.beginObject()
+                writer.key("account")
+                writer.string(account.name.text)
+                writer.key("device_id")
+                writer.string(device.text)
+                writer.endObject()
+            }
+        }
+    }
+}

@@ -1,0 +1,350 @@
+import Broker
+import BrokerSupport
+import CredentialCore
+import Secrets
+import Testing
+
+/// An agent at Chatbase as far as accounts are concerned, and the backend that issues its tokens.
+private final class Agent {
+    var accepted: Set<String> = ["jwt-a", "jwt-b"]
+    var issued = "jwt-a"
+    var isDown = false
+    private(set) var verifications: [(token: String, device: String?, user: String?)] = []
+    private(set) var violations: [String] = []
+
+    func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
+        if request.url.text.hasPrefix("https://backend.example/") {
+            return reply(200, #"{"token":"\#(issued)","expires_in":3600}"#)
+        }
+        guard request.url.text == "https://chat.example/api/agents/agent-1/verify", request.method == .post
+        else {
+            violations.append("unknown route \(request.url.text)")
+            return reply(404, #"{"error":{"code":"AGENT_NOT_FOUND","message":"no"}}"#)
+        }
+        func header(_ name: String) -> String? {
+            request.headers.first { $0.name == name }.map { text($0.value) }
+        }
+        if header("Authorization") != nil { violations.append("Authorization was sent") }
+        if header("X-Device-Id") == nil { violations.append("no device") }
+        let body = request.body.map(text) ?? ""
+        let token = String(body.dropFirst(#"{"token":""#.count).dropLast(2))
+        verifications.append((token, header("X-Device-Id"), header("X-User-Token")))
+        if isDown { return reply(503, "") }
+        guard accepted.contains(token) else {
+            return reply(401, #"{"error":{"code":"AUTH_INVALID_JWT","message":"no"}}"#)
+        }
+        return reply(200, #"{"data":{"ok":true,"userId":"user-\#(token.suffix(1))"}}"#)
+    }
+
+    private func reply(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
+        .success(
+            FetchResponse(
+                status: status, retryAfter: nil, date: nil, contentType: "application/json",
+                body: SecretBytes(copying: Array(body.utf8).span)))
+    }
+
+    private func text(_ secret: SecretBytes) -> String {
+        secret.withSpan { bytes in
+            var text = ""
+            for index in 0..<bytes.count { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
+            return text
+        }
+    }
+}
+
+@Suite struct `Identities at Chatbase` {
+    private let agent = Agent()
+
+    private static func account(
+        _ name: String = "desk", hasSource: Bool = false, device: String? = nil, trusts: Bool = false
+    ) throws -> AccountDefinition {
+        let source = try HTTPSource(
+            url: HTTPURL("https://backend.example/token"), fields: FieldMap(token: "token"))
+        return AccountDefinition(
+            name: Definitions.name(name), provider: .chatbase,
+            platform: .chatbase(
+                ChatbaseDefinition(
+                    agentID: "agent-1", baseURL: try HTTPURL("https://chat.example/api"), device: device,
+                    trustsVerifiedUserID: trusts)),
+            source: hasSource ? .http(source) : nil)
+    }
+
+    private func stage(
+        _ accounts: [AccountDefinition]? = nil, instance: InstanceKind = .user(uid: 1000)
+    ) throws -> (Stage, MemoryConnection) {
+        let stage = try Stage(instance: instance, accounts: accounts ?? [Self.account()])
+        stage.fetcher.backend = { [agent] in agent.answer($0) }
+        stage.advance(.zero)
+        return (stage, try #require(stage.connect()))
+    }
+
+    private func state(_ stage: Stage, _ client: MemoryConnection) -> String {
+        stage.call(client, "identity.state", #"{"account":"desk"}"#)
+    }
+
+    private func device(_ stage: Stage, _ client: MemoryConnection, _ account: String = "desk") -> String {
+        let answer = stage.call(client, "device.id", #"{"account":"\#(account)"}"#)
+        return String(answer.suffix(40).prefix(36))
+    }
+
+    @Test func `R74: headers work with no token and no start: the device speaks for itself`() throws {
+        let (stage, client) = try stage()
+        let headers = stage.call(client, "headers.get", #"{"account":"desk"}"#)
+        let device = device(stage, client)
+        #expect(
+            headers == #"{"jsonrpc":"2.0","id":1,"result":{"headers":[["X-Device-Id","\#(device)"]],"#
+                + #""generation":0,"expires_at":null,"auth_state":"anonymous"}}"#)
+        #expect(stage.fetcher.all.isEmpty)
+    }
+
+    @Test func `R77: the device is an upper-case UUID, on disk before it is told`() throws {
+        let (stage, client) = try stage()
+        stage.store.failure = .full
+        #expect(
+            stage.call(client, "device.id", #"{"account":"desk"}"#)
+                == Expected.error(
+                    401, "the disk refused it; free space in the state directory", "store_full",
+                    retryable: true))
+        stage.store.failure = nil
+        let made = device(stage, client)
+        #expect(made.uppercased() == made && made.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12])
+        #expect(device(stage, client) == made)
+    }
+
+    @Test func `R78: a hundred clients on a cold start share one device`() throws {
+        let (stage, _) = try stage()
+        let clients = try (0..<100).map { _ in try #require(stage.connect()) }
+        for client in clients {
+            stage.receive(
+                #"{"jsonrpc":"2.0","id":1,"method":"device.id","params":{"account":"desk"}}"# + "\n",
+                from: client)
+        }
+        stage.run()
+        #expect(Set(clients.map { $0.take() }).count == 1)
+        #expect(stage.store.states.count == 1)
+    }
+
+    @Test func `R78: one's own accounts share a device, a machine's do not, unless they name one`() throws {
+        let two = [try Self.account("a"), try Self.account("b")]
+        let (own, client) = try stage(two)
+        #expect(device(own, client, "a") == device(own, client, "b"))
+
+        let rules = AccessRules(use: Definitions.user(1000), operate: Definitions.user(1000))
+        func system(_ device: String?) throws -> Bool {
+            let accounts = try ["a", "b"].map { name in
+                let account = try Self.account(name, device: device)
+                return AccountDefinition(
+                    name: account.name, provider: account.provider, platform: account.platform, access: rules)
+            }
+            let (stage, client) = try stage(accounts, instance: .system(admins: []))
+            return self.device(stage, client, "a") == self.device(stage, client, "b")
+        }
+        #expect(try !system(nil))
+        #expect(try system("kiosk"))
+    }
+
+    @Test func `R82: a token that the server takes is the identity, and the conversations move later`() throws
+    {
+        let (stage, client) = try stage()
+        let answer = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        let device = device(stage, client)
+        #expect(
+            answer == #"{"jsonrpc":"2.0","id":1,"result":{"account":"desk","device_id":"\#(device)","#
+                + #""auth_state":"identified","is_identified":true,"expired":false,"expires_at":null,"#
+                + #""generation":1,"current_user_id":null,"current_conversation_id":null,"merge":"pending"}}"#
+        )
+        #expect(
+            stage.call(client, "headers.get", #"{"account":"desk"}"#).contains(
+                #"["X-Device-Id","\#(device)"],["X-User-Token","jwt-a"]]"#))
+        #expect(agent.violations.isEmpty)
+        #expect(agent.verifications.map(\.device) == [device])
+        #expect(agent.verifications.map(\.user) == [nil])
+    }
+
+    @Test func `R86: a refused token changes nothing, with a user signed in and without`() throws {
+        let (stage, client) = try stage()
+        let refusal = Expected.error(
+            127,
+            "the platform refused the credential", "credential_rejected",
+            rest: #","http_status":401,"provider_code":"AUTH_INVALID_JWT","account":"desk""#)
+        let before = state(stage, client)
+        let first = stage.call(client, "identity.identify", #"{"account":"desk","token":"bad"}"#)
+        #expect(first.contains(#""http_status":401,"provider_code":"AUTH_INVALID_JWT""#))
+        _ = refusal
+        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+        #expect(before.contains(#""auth_state":"anonymous""#))
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        let signedIn = state(stage, client)
+        #expect(stage.call(client, "identity.identify", #"{"account":"desk","token":"bad"}"#) == first)
+        #expect(state(stage, client) == signedIn)
+        // The token that is held goes along while another is shown.
+        #expect(agent.verifications.map(\.user) == [nil, nil, "jwt-a"])
+    }
+
+    @Test func `R98, R101: whoever signs in or out begins without user and conversation`() throws {
+        let (stage, client) = try stage()
+        func report() {
+            _ = stage.call(
+                client, "identity.report", #"{"account":"desk","user_id":"u","conversation_id":"c"}"#)
+        }
+        let known = #""current_user_id":"u","current_conversation_id":"c""#
+        let unknown = #""current_user_id":null,"current_conversation_id":null"#
+        report()
+        #expect(state(stage, client).contains(known))
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        #expect(state(stage, client).contains(unknown))
+        report()
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        #expect(state(stage, client).contains(unknown))
+        report()
+        let device = device(stage, client)
+        let requests = stage.fetcher.all.count
+        let answer = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
+        #expect(answer.contains(unknown) && answer.contains(#""auth_state":"anonymous""#))
+        // R100: without a request; the device stays.
+        #expect(stage.fetcher.all.count == requests)
+        #expect(self.device(stage, client) == device)
+        #expect(
+            stage.call(client, "identity.logout", #"{"account":"desk"}"#).contains(
+                #""already_anonymous":true"#))
+    }
+
+    @Test func `R103: a switch leaves the old identity out, and everything as it was when it fails`() throws {
+        let (stage, client) = try stage()
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        let before = state(stage, client)
+        _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"bad"}"#)
+        #expect(state(stage, client) == before)
+        _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"jwt-b"}"#)
+        #expect(state(stage, client).contains(#""generation":2"#))
+        #expect(agent.verifications.map(\.user) == [nil, nil, nil])
+    }
+
+    @Test func `R93: who was signed in still is after a restart, without a request`() throws {
+        let (first, client) = try stage()
+        _ = first.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        _ = first.call(client, "identity.report", #"{"account":"desk","user_id":"u"}"#)
+        let before = state(first, client)
+        let second = try Stage(isOpen: false, accounts: [Self.account()])
+        let stored = first.store.contents
+        for credential in stored.credentials { second.store.put(credential) }
+        for state in stored.states { second.store.put(state) }
+        second.open()
+        let other = try #require(second.connect())
+        #expect(state(second, other) == before)
+        #expect(second.fetcher.all.isEmpty)
+    }
+
+    @Test func `R94, R95: an expired identity is kept and sent as stale, and token.get asks for a sign-in`()
+        throws
+    {
+        let (stage, client) = try stage()
+        // {"user_id":"u","exp":1767225700}: 100 s from now.
+        let token = "e30.eyJ1c2VyX2lkIjoidSIsImV4cCI6MTc2NzIyNTcwMH0.x"
+        agent.accepted.insert(token)
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"\#(token)"}"#)
+        stage.advance(.seconds(200))
+        let state = state(stage, client)
+        #expect(state.contains(#""auth_state":"identified","is_identified":true,"expired":true"#))
+        let headers = stage.call(client, "headers.get", #"{"account":"desk"}"#)
+        #expect(headers.contains(#"["X-User-Token","\#(token)"]"#) && headers.contains(#""stale":true"#))
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#)
+                == Expected.error(
+                    120, "the credential has ended and there is no source of another", "sign_in_needed",
+                    rest: #","account":"desk""#))
+    }
+
+    @Test func `R95: after a 401 one token is fetched, verified and handed out`() throws {
+        let (stage, client) = try stage([Self.account(hasSource: true)])
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-a""#))
+        agent.issued = "jwt-b"
+        stage.advance(.seconds(2))
+        _ = stage.call(
+            client, "token.reject", #"{"account":"desk","http_status":401,"code":"AUTH_INVALID_JWT"}"#)
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-b""#))
+        #expect(agent.verifications.map(\.token) == ["jwt-a", "jwt-b"])
+    }
+
+    @Test func `R86: what the source gives and the server refuses never becomes the identity`() throws {
+        agent.issued = "bad"
+        let (stage, client) = try stage([Self.account(hasSource: true)])
+        let answer = stage.call(client, "token.get", #"{"account":"desk"}"#)
+        #expect(answer.contains(#""http_status":401,"provider_code":"AUTH_INVALID_JWT""#))
+        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+    }
+
+    @Test func `after a sign-out the source is not asked until somebody signs in`() throws {
+        let (stage, client) = try stage([Self.account(hasSource: true)])
+        _ = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
+        let requests = stage.fetcher.all.count
+        stage.advance(.seconds(7200))
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#)
+                == Expected.error(
+                    120, "nobody is signed in to the account", "sign_in_needed",
+                    rest: #","account":"desk""#))
+        #expect(stage.fetcher.all.count == requests)
+        #expect(
+            stage.call(client, "identity.identify", #"{"account":"desk"}"#).contains(
+                #""auth_state":"identified""#))
+    }
+
+    @Test func `two who identify at once go one after the other, and the last one stays`() throws {
+        let (stage, client) = try stage()
+        let other = try #require(stage.connect())
+        for (connection, token) in [(client, "jwt-a"), (other, "jwt-b")] {
+            stage.receive(
+                #"{"jsonrpc":"2.0","id":1,"method":"identity.identify","params":{"account":"desk","token":"\#(token)"}}"#
+                    + "\n", from: connection)
+        }
+        stage.run()
+        #expect(client.take().contains(#""generation":1"#))
+        #expect(other.take().contains(#""generation":2"#))
+        #expect(agent.verifications.map(\.token) == ["jwt-a", "jwt-b"])
+    }
+
+    @Test func `a sign-out ends a sign-in that is under way`() throws {
+        let (stage, client) = try stage()
+        stage.fetcher.backend = nil
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":1,"method":"identity.identify","params":{"account":"desk","token":"jwt-a"}}"#
+                + "\n", from: client)
+        stage.run()
+        let other = try #require(stage.connect())
+        #expect(
+            stage.call(other, "identity.logout", #"{"account":"desk"}"#).contains(
+                #""already_anonymous":true"#))
+        #expect(client.take().contains(#""kind":"sign_in_needed""#))
+        #expect(stage.fetcher.cancelled.count == 1)
+        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+    }
+
+    @Test func `a token is never saved past the server`() throws {
+        let (stage, client) = try stage()
+        #expect(
+            stage.call(client, "credentials.save_token", #"{"account":"desk","token":"jwt-a"}"#)
+                == Expected.error(
+                    140, "the platform must see this account's token first: chatauth identity identify",
+                    "session_state_invalid", rest: #","account":"desk""#))
+    }
+
+    @Test func `another agent is another life, on the same device`() throws {
+        let (stage, client) = try stage([Self.account()])
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        _ = stage.call(client, "identity.report", #"{"account":"desk","user_id":"u"}"#)
+        let device = device(stage, client)
+        stage.broker.configure([
+            AccountDefinition(
+                name: Definitions.name("desk"), provider: .chatbase,
+                platform: .chatbase(
+                    ChatbaseDefinition(agentID: "agent-2", baseURL: try HTTPURL("https://chat.example/api"))))
+        ])
+        #expect(state(stage, client).contains(#""current_user_id":null"#))
+        #expect(
+            stage.call(client, "headers.get", #"{"account":"desk"}"#).contains(#""kind":"account_parked""#))
+        #expect(self.device(stage, client) == device)
+    }
+}
