@@ -31,7 +31,7 @@ package struct HTTPSource: Equatable, Sendable {
 
     /// What an answer may be.
     package enum Answer: String, Sendable, CaseIterable {
-        /// A JSON object with tokens in it, or a JSON text that is the token.
+        /// A JSON object with tokens in it.
         case json
         /// The body is the token; one line end after it is not part of it.
         case text

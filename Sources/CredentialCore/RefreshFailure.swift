@@ -59,6 +59,10 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case notBearer
         /// An ID token came that cannot be believed.
         case unverified
+        /// An access token stands beside an ID token that is no JWT (R16).
+        case companionInvalid
+        /// An access token is not the one that its ID token was issued with (R17).
+        case companionMismatch
         /// The disk has no room for what a spent grant would bring: nothing was sent.
         case storeFull
         /// The platform ended the session for good: the user was banned or deleted (R178).

@@ -123,6 +123,16 @@ extension CallFailure {
             )
         case .notBearer: (.upstreamError, "the server issues no bearer tokens to this client")
         case .unverified: (.credentialRejected, "an ID token came that cannot be believed" + detail(failure))
+        case .companionInvalid:
+            (
+                .companionInvalid,
+                "beside an access token the ID token must be a JWT; give an opaque token alone, as either of them"
+            )
+        case .companionMismatch:
+            (
+                .companionMismatch,
+                "the access token is not the one of its ID token (at_hash); give both from one answer"
+            )
         case .storeFull:
             (.storeFull, "the disk has no room for what a spent grant would bring; nothing was sent")
         case .terminated:

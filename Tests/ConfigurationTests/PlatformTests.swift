@@ -67,7 +67,7 @@ private let defects: [SourceDefect] = [
     .init(
         bind + "headers = { Authorization = \"Bearer abc\" }", "bind.headers.Authorization", .literalSecret),
     .init(bind + "method = \"GET\"\nbody = \"x\"", "bind.body", .bodyWithGet),
-    .init(bind + "expiry = \"x\"", "bind.expiry", .unknownKey(nearest: "expiry_field")),
+    .init(bind + "expiry_fild = \"x\"", "bind.expiry_fild", .unknownKey(nearest: "expiry_field")),
     .init(tokenSource + "url = \"https://s.example\"", "source.server_key", .missing),
     .init(tokenSource + "server_key = { secret = \"k\" }", "source.region", .missing),
     .init(

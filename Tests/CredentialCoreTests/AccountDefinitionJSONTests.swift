@@ -386,7 +386,7 @@ private func faults(_ text: String) throws -> [String] {
             #"{"account":"-x"}"#,
             "account: an account's name is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin with . or -"
         ),
-        (#"{"account":"x","provider":"kindly"}"#, "provider: not available in this version"),
+        (#"{"account":"x","provider":"kindly"}"#, "settings.bot_key: this key is needed"),
         (#"{"account":"x","sorce":{}}"#, #"sorce: unknown key; did you mean "source"?"#),
         (#"{"account":"x","source":null}"#, "source: expected a table, found null"),
         (

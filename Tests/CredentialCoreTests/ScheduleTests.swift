@@ -145,3 +145,43 @@ import Testing
         #expect(Milliseconds(milliseconds).secondsRoundedUp == seconds)
     }
 }
+
+@Suite struct `Due at a part of a life` {
+    private static let start = SessionBench.start
+
+    private func refreshAfter(_ lifetime: Int64, _ fraction: Double?) -> Int64? {
+        let schedule = Schedule(
+            expiries: Expiries(hint: Self.start.wall + .seconds(lifetime)), receivedAt: Self.start,
+            now: Self.start, early: fraction.flatMap { EarlyFraction($0) })
+        return schedule.refreshAt.map { ($0 - Self.start.wall).count }
+    }
+
+    @Test func `it is due at that part, or by the common rule where that is earlier`() {
+        #expect(refreshAfter(3600, 0.8) == 2_880_000)
+        #expect(refreshAfter(2_592_000, 0.8) == 2_073_600_000)
+        #expect(refreshAfter(100, 0.8) == 70_000)
+        #expect(refreshAfter(10, 0.8) == 5000)
+        #expect(refreshAfter(10, 0.1) == 1000)
+        #expect(refreshAfter(3600, 1) == 3_570_000)
+        #expect(refreshAfter(3600, nil) == 3_570_000)
+        #expect(refreshAfter(-5, 0.5) == -5000)
+    }
+
+    @Test func `a life of any length traps nowhere`() {
+        for seconds in [Int64.min, -1, 0, 1, 253_402_300_799, .max] {
+            let schedule = Schedule(
+                expiries: Expiries(hint: WallTime(seconds: seconds)), receivedAt: Self.start, now: Self.start,
+                early: EarlyFraction(0.1))
+            #expect(schedule.refreshAt != nil)
+        }
+    }
+
+    @Test func `only 0.1 to 1 is a part of a life`() {
+        for fraction in [0, 0.0999, 1.001, -0.5, .nan, .infinity, 1e300] {
+            #expect(EarlyFraction(fraction) == nil)
+        }
+        #expect(EarlyFraction(0.1)?.thousandths == 100)
+        #expect(EarlyFraction(1)?.thousandths == 1000)
+        #expect(EarlyFraction(0.8)?.value == 0.8)
+    }
+}

@@ -223,3 +223,57 @@ import Testing
         #expect(request.headers[2].value.isEqual(to: SecretBytes("2")))
     }
 }
+
+@Suite struct `Requests and answers of backends that speak of chats` {
+    private func request(
+        body: String? = nil, type: String = "application/json", answer: HTTPSource.Answer = .json,
+        chat: String? = nil, user: String? = nil
+    ) throws -> [String] {
+        let source = HTTPSource(
+            url: try HTTPURL("https://b.example"), bodyTemplate: body, contentType: type, answer: answer)
+        let request = try SourceRequest.make(
+            id: 1, source: source,
+            context: SourceContext(
+                account: try #require(AccountName("bot")), reason: .initial, chatID: chat, userID: user),
+            secrets: [])
+        return lines(request.headers) + [shown(request.body) ?? ""]
+    }
+
+    @Test func `R5: the chat and the user are told where there are any`() throws {
+        #expect(try request().last == #"{"account":"bot","reason":"initial"}"#)
+        #expect(
+            try request(chat: "c\"1", user: "u").last
+                == #"{"chatId":"c\"1","userId":"u","account":"bot","reason":"initial"}"#)
+    }
+
+    @Test func `R56: what stands in a body is escaped as its media type asks`() throws {
+        let body = #"{"c":"{chat_id}","u":"{user_id}","w":"{reason}","x":{}}"#
+        #expect(
+            try request(body: body, chat: "a\"\\\n{user_id}", user: nil).last
+                == #"{"c":"a\"\\\u000A{user_id}","u":"","w":"initial","x":{}}"#)
+        #expect(
+            try request(
+                body: "c={chat_id}&a={account}", type: "application/x-www-form-urlencoded; charset=utf-8",
+                chat: "a b&c=é"
+            ).last == "c=a%20b%26c%3D%C3%A9&a=bot")
+        #expect(try request(body: "{chat_id}", type: "text/plain", chat: "a\"b").last == "a\"b")
+    }
+
+    @Test func `a token may be the whole answer`() throws {
+        #expect(try request(answer: .text).contains("Accept: text/plain"))
+        func read(_ body: String, _ status: Int = 200, _ type: String = "text/plain") throws(RefreshFailure)
+            -> String?
+        {
+            shown(
+                try SourceAnswer.read(
+                    answer(status, body, type: type), answer: .text, fields: nil, sentAt: .distantPast
+                ).fresh.credential.bearer)
+        }
+        #expect(try read("0123abc\r\n") == "0123abc")
+        #expect(throws: RefreshFailure(.upstreamError, httpStatus: 200)) { try read("<p>", 200, "text/html") }
+        #expect(throws: RefreshFailure(.empty, httpStatus: 200)) { try read("\n") }
+        #expect(throws: RefreshFailure(.malformed, httpStatus: 200)) { try read("a\nb") }
+        #expect(throws: RefreshFailure(.rejected, httpStatus: 401)) { try read("Unauthorized", 401) }
+        #expect(throws: RefreshFailure(.upstreamError, httpStatus: 503)) { try read("token", 503) }
+    }
+}

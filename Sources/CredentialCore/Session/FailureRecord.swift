@@ -12,12 +12,17 @@ package struct FailureRecord: Sendable {
     private(set) var refusals = 0
     private var refusedStatus: Int?
 
+    /// Nothing has failed.
+    package init() {}
+
     static let shortest = Milliseconds.seconds(1)
     static let longest = Milliseconds.seconds(300)
     static let longestRetryAfter = Milliseconds.seconds(3600)
 
     /// Counts a failure; `remaining` is how long the held credential is still valid.
-    mutating func record(_ failure: RefreshFailure, at now: Instant, remaining: Milliseconds, draw: UInt64) {
+    package mutating func record(
+        _ failure: RefreshFailure, at now: Instant, remaining: Milliseconds, draw: UInt64
+    ) {
         // A request that was never sent says nothing about the backend: it neither counts nor ends a row of refusals.
         if failure.kind == .rejected {
             refusals = refusals > 0 && refusedStatus == failure.httpStatus ? min(refusals + 1, 32) : 1

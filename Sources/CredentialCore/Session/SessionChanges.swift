@@ -36,7 +36,8 @@ extension CredentialSession {
         let replaced = generation
         self.held = held
         generation = held.generation
-        let schedule = Schedule(expiries: held.expiries, receivedAt: held.receivedAt, now: now, early: traits.early)
+        let schedule = Schedule(
+            expiries: held.expiries, receivedAt: held.receivedAt, now: now, early: traits.early)
         self.schedule = schedule
         generationAfterRejection = reason != nil && rejectedGeneration == replaced ? generation : nil
         noteShortfall(schedule.remaining(at: now), isRefreshed: reason != nil, replaced: replaced)

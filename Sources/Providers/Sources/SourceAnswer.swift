@@ -45,7 +45,7 @@ package enum SourceAnswer {
         }
     }
 
-    /// Reads a JSON object that holds a credential, or a JSON text that is the token; without `sentAt` nobody knows from when an `expires_in` counts, and it says nothing.
+    /// Reads a JSON object that holds a credential; without `sentAt` nobody knows from when an `expires_in` counts, and it says nothing.
     package static func read(
         _ body: SecretBytes, fields: FieldMap?, sentAt: WallTime?, originDate: WallTime? = nil,
         status: Int? = nil
@@ -57,11 +57,6 @@ package enum SourceAnswer {
                 root = try document.parse(bytes)
             } catch {
                 throw RefreshFailure(bytes.isEmpty ? .empty : .malformed, httpStatus: status)
-            }
-            if root.kind == .string, fields == nil, let token = root.secret {
-                return try assemble(
-                    idToken: token, accessToken: nil, issuer: nil, hint: .absent, originDate: originDate,
-                    status: status)
             }
             guard root.kind == .object else { throw RefreshFailure(.malformed, httpStatus: status) }
             let reader = AnswerReader(fields: fields, status: status)

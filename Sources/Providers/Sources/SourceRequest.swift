@@ -53,13 +53,13 @@ package enum SourceRequest {
             writer.endObject()
             return writer.finish().finish()
         }
-        let text = TextTemplate.fill(
+        let filled = TextTemplate.fill(
             template,
             [
-                ("account", context.account.text), ("reason", context.reason.rawValue),
-                ("chat_id", context.chatID ?? ""), ("user_id", context.userID ?? ""),
+                ("account", bytes(context.account.text)), ("reason", bytes(context.reason.rawValue)),
+                ("chat_id", context.chatID.map { bytes($0) }), ("user_id", context.userID.map { bytes($0) }),
             ], TextTemplate.Escaping(contentType: source.contentType))
-        return bytes(text)
+        return filled ?? bytes(template)
     }
 
     // One line end after the secret is not part of it; what else no field value may have (RFC 9110 §5.5) makes it unusable.

@@ -1,0 +1,215 @@
+import CredentialCore
+import Providers
+import Testing
+
+/// A session, the time, and the answers that a test gives.
+private struct Stage {
+    var session: BindSession
+    var now = Instant(wall: WallTime(seconds: 1_767_225_600), boot: BootTime(milliseconds: 1000))
+
+    init(chat: KindlyDefinition.Connecting? = .broker, hasChat: Bool = true, bound: Int64? = nil) {
+        session = BindSession(
+            traits: .init(chat: chat), hasChat: hasChat, boundGeneration: bound.map { Generation($0) })
+    }
+
+    @discardableResult
+    mutating func apply(_ event: BindEvent, draw: UInt64 = 0) -> [BindEffect] {
+        session.apply(event, at: now, draw: draw)
+    }
+
+    mutating func pass(_ length: Milliseconds) -> [BindEffect] {
+        now = Instant(wall: now.wall + length, boot: now.boot + length)
+        return apply(.wokeUp)
+    }
+}
+
+private let first = Generation(1)
+private let second = Generation(2)
+private let rejected = RefreshFailure(.rejected, httpStatus: 401)
+private let expiry = WallTime(seconds: 1_767_229_200)
+
+extension [BindEffect] {
+    fileprivate var ticket: BindTicket? {
+        for case .connect(let ticket) in self { return ticket }
+        for case .bind(let ticket, _) in self { return ticket }
+        return nil
+    }
+}
+
+@Suite struct `Binding` {
+    @Test func `R30: what starts with a chat and a credential binds it, and its expiry is told`() throws {
+        var stage = Stage()
+        #expect(stage.apply(.credentialReplaced(first, isBound: false)) == [])
+        let begun = stage.apply(.started)
+        let ticket = try #require(begun.ticket)
+        #expect(begun == [.bind(ticket, first), .announce(.authenticating, nil)])
+        #expect(
+            stage.apply(.bound(ticket, expiresAt: expiry)) == [
+                .bound(first, expiresAt: expiry), .persist, .announce(.authenticated, nil),
+            ])
+        #expect(stage.session.boundGeneration == first)
+        #expect(stage.session.nextWakeUp(at: stage.now) == nil)
+    }
+
+    @Test func `the chat is made first, even while nobody is signed in`() throws {
+        var stage = Stage(hasChat: false)
+        let begun = stage.apply(.started)
+        let connect = try #require(begun.ticket)
+        #expect(begun == [.connect(connect), .announce(.anonymous, nil)])
+        #expect(stage.apply(.credentialReplaced(first, isBound: false)) == [.announce(.authenticating, nil)])
+        let connected = stage.apply(.connected(connect))
+        let bind = try #require(connected.ticket)
+        #expect(connected == [.persist, .bind(bind, first)])
+    }
+
+    @Test func `a client that brings the chat is waited for`() throws {
+        var stage = Stage(chat: .client, hasChat: false)
+        #expect(stage.apply(.started) == [.announce(.anonymous, nil)])
+        #expect(stage.apply(.credentialReplaced(first, isBound: false)) == [.announce(.authenticating, nil)])
+        #expect(stage.session.nextWakeUp(at: stage.now) == nil)
+        let attached = stage.apply(.chatAttached)
+        #expect(attached == [.persist, .bind(try #require(attached.ticket), first)])
+    }
+
+    @Test func `a described bind needs no chat`() throws {
+        var stage = Stage(chat: nil, hasChat: false)
+        stage.apply(.started)
+        let begun = stage.apply(.credentialReplaced(first, isBound: false))
+        #expect(begun == [.bind(try #require(begun.ticket), first), .announce(.authenticating, nil)])
+        #expect(stage.apply(.chatReset) == [])
+    }
+
+    @Test func `what was bound when it was stored is not bound again`() {
+        var stage = Stage(bound: 1)
+        stage.apply(.credentialReplaced(first, isBound: false))
+        #expect(stage.apply(.started) == [.announce(.authenticated, nil)])
+    }
+
+    @Test func `R48: what the platform took before it was installed is not bound again`() {
+        var stage = Stage()
+        stage.apply(.started)
+        #expect(
+            stage.apply(.credentialReplaced(first, isBound: true)) == [
+                .persist, .announce(.authenticated, nil),
+            ])
+    }
+
+    @Test func `R32: a refused credential is told once, and never shown again`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        #expect(
+            stage.apply(.failed(ticket, rejected)) == [
+                .rejected(first, rejected), .announce(.anonymous, .rejected(rejected)),
+            ])
+        #expect(stage.pass(.seconds(3600)) == [])
+        stage.apply(.stopped)
+        #expect(stage.apply(.started) == [.announce(.anonymous, .rejected(rejected))])
+        #expect(stage.apply(.chatReset).ticket != nil)
+        let next = stage.apply(.credentialReplaced(second, isBound: false))
+        #expect(next == [.announce(.authenticating, nil)])
+    }
+
+    @Test func `R16: what the platform says of the companion refuses the credential as well`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        let failure = RefreshFailure(.companionInvalid, httpStatus: 401)
+        #expect(stage.apply(.failed(ticket, failure)).first == .rejected(first, failure))
+    }
+
+    @Test(arguments: [true, false])
+    func `R35: a late answer for an older generation changes nothing, and the newer one is bound after it`(
+        _ isAccepted: Bool
+    ) throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let late = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        #expect(stage.apply(.credentialReplaced(second, isBound: false)) == [])
+        let after = stage.apply(isAccepted ? .bound(late, expiresAt: expiry) : .failed(late, rejected))
+        #expect(after == [.bind(try #require(after.ticket), second)])
+        #expect(stage.apply(.bound(late, expiresAt: expiry)) == [])
+        #expect(stage.apply(.credentialReplaced(first, isBound: false)) == [])
+    }
+
+    @Test func `R52: a sign-out gives the bind up, and its answer signs nobody in`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        #expect(stage.apply(.credentialGone) == [.cancel(ticket), .announce(.anonymous, .signedOut)])
+        #expect(stage.apply(.bound(ticket, expiresAt: nil)) == [])
+        #expect(stage.session.hasChat)
+    }
+
+    @Test func `R7: without a credential the cause is why the source gave none`() {
+        var stage = Stage()
+        stage.apply(.started)
+        let failure = RefreshFailure(.timeout)
+        #expect(stage.apply(.sourceFailed(failure)) == [.announce(.anonymous, .source(failure))])
+        stage.apply(.credentialReplaced(first, isBound: true))
+        #expect(stage.apply(.sourceFailed(failure)) == [])
+    }
+
+    @Test func `R57: another chat is bound anew, and what was out for the old one is given up`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let bind = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        stage.apply(.bound(bind, expiresAt: nil))
+        let reset = stage.apply(.chatReset)
+        let connect = try #require(reset.ticket)
+        #expect(reset == [.persist, .connect(connect), .announce(.authenticating, nil)])
+        let attached = stage.apply(.chatAttached)
+        #expect(
+            attached == [.cancel(connect), .persist, .bind(try #require(attached.ticket), first)])
+        #expect(stage.apply(.connected(connect)) == [])
+    }
+
+    @Test func `transient failures are tried again after growing, random pauses`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        var ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        for ceiling in [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300] as [Int64] {
+            #expect(
+                stage.apply(.failed(ticket, RefreshFailure(.unreachable)), draw: UInt64(ceiling) * 1000) == []
+            )
+            let next = try #require(stage.session.nextWakeUp(at: stage.now))
+            #expect(next - stage.now.boot == .seconds(ceiling))
+            #expect(stage.pass(Milliseconds(ceiling * 1000 - 1)) == [])
+            ticket = try #require(stage.pass(Milliseconds(1)).ticket)
+        }
+        #expect(stage.apply(.bound(ticket, expiresAt: nil)).last == .announce(.authenticated, nil))
+        #expect(stage.session.failures.last == nil)
+    }
+
+    @Test func `what Retry-After asks for wins`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        stage.apply(
+            .failed(ticket, RefreshFailure(.upstreamError, httpStatus: 429, retryAfter: .seconds(90))))
+        #expect(stage.session.nextWakeUp(at: stage.now) == stage.now.boot + .seconds(90))
+        // A newer credential does not make the platform less busy.
+        #expect(stage.apply(.credentialReplaced(second, isBound: false)) == [])
+    }
+
+    @Test func `a request whose answer never comes loses its turn`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        #expect(stage.session.nextWakeUp(at: stage.now) == stage.now.boot + .seconds(10))
+        #expect(stage.pass(Milliseconds(9999)) == [])
+        #expect(stage.pass(Milliseconds(1)) == [.cancel(ticket)])
+        #expect(stage.session.failures.last == RefreshFailure(.timeout))
+        #expect(stage.pass(.seconds(1)).ticket != nil)
+    }
+
+    @Test func `an account that rests asks nothing, and goes on where it stopped`() throws {
+        var stage = Stage()
+        stage.apply(.started)
+        let ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        #expect(stage.apply(.stopped) == [.cancel(ticket), .announce(.anonymous, .stopped)])
+        #expect(stage.apply(.credentialReplaced(second, isBound: false)) == [])
+        #expect(stage.session.nextWakeUp(at: stage.now) == nil)
+        #expect(stage.apply(.started).ticket != nil)
+    }
+}
