@@ -19,6 +19,11 @@ struct Options {
           --version           print the version
           --help              print this
 
+        Stand-ins, each with settings, faults and a journal below /_sandbox/:
+          /backend/NAME/token             a customer's server that issues tokens
+          /chatbase/NAME/api/sdk/...      Chatbase; POST /_sandbox/chatbase/NAME/mint makes a token
+          /socialplus/NAME/api/v4/...     social.plus; POST /_sandbox/socialplus/NAME/mint, and .../users to ban
+
         https=none where there is no certificate. Routes, settings and faults: docs/sandbox.md.
 
         """

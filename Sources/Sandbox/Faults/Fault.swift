@@ -49,6 +49,17 @@ enum Fault: Sendable {
         case text(String)
     }
 
+    /// Whether the request is not carried out either: an error in place of the answer, or silence from the beginning.
+    ///
+    /// With any other fault it is carried out, and only the answer suffers.
+    var isRefusal: Bool {
+        switch self {
+        case .status(let status, _, _, _), .empty(let status): status >= 400
+        case .retryAfter, .redirect, .html, .hang(at: .start): true
+        default: false
+        }
+    }
+
     /// The word by which it is scripted and journalled.
     var name: String {
         switch self {

@@ -33,11 +33,19 @@ final class SandboxServer: Sendable {
         return state.withState { state in
             let now = now(state)
             for index in state.standIns.indices {
-                guard let (owner, route) = state.standIns[index].place(of: request.segments) else { continue }
-                let answer = state.standIns[index].answer(
-                    request, owner.name, route, surroundings(of: index, state))
-                state.violations.record(answer.violations, request, owner: owner, route: route)
+                guard let (owner, path) = state.standIns[index].place(of: request.segments) else { continue }
+                let route = state.standIns[index].route(path, of: request)
                 let fault = state.faults[owner]?.take(route: route)
+                let surroundings = surroundings(of: index, state)
+                let answer: Answer
+                if fault?.fault.isRefusal == true {
+                    // On a copy: a server that answers 500 has not done what it was asked for.
+                    var copy = state.standIns[index]
+                    answer = copy.answer(request, owner.name, route, surroundings)
+                } else {
+                    answer = state.standIns[index].answer(request, owner.name, route, surroundings)
+                }
+                state.violations.record(answer.violations, request, owner: owner, route: route)
                 let delivery = fault.map { Delivery(answer, spoiledBy: $0) } ?? Delivery(answer)
                 state.journal.record(
                     request, owner: owner, time: now, status: delivery.status, fault: fault?.fault.name)

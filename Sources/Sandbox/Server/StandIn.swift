@@ -49,6 +49,8 @@ protocol StandIn: Sendable {
 
     /// Whose path this is, and which of `routes`; nil for a path that it does not know.
     func place(of segments: [String]) -> (owner: Owner, route: String)?
+    /// The route once the method is known too, for a stand-in of which one path serves several purposes.
+    func route(_ route: String, of request: Request) -> String
     mutating func answer(_ request: Request, _ name: String, _ route: String, _ surroundings: Surroundings)
         -> Answer
 
@@ -63,6 +65,8 @@ protocol StandIn: Sendable {
 }
 
 extension StandIn {
+    func route(_ route: String, of request: Request) -> String { route }
+
     mutating func act(
         _ request: Request, _ name: String, _ action: String, _ surroundings: Surroundings
     ) throws(ControlFailure) -> Answer? { nil }

@@ -29,6 +29,9 @@ struct ReceivedToken {
         return (try? token.verify(key)) != nil
     }
 
+    /// Whether a key signed it, by its algorithm and no other.
+    func isSigned(by key: Key) -> Bool { (try? token.verify(key)) != nil }
+
     /// Whether a key of a set signed it, the one that its `kid` names (RFC 7517 §5).
     func isSigned(byOneOf keys: [UInt8]) -> Bool {
         guard let set = try? JWKSet(SecretBytes(copying: keys.span)), let key = try? set.key(for: token)

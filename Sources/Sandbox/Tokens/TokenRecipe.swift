@@ -28,11 +28,13 @@ struct TokenRecipe: Sendable {
     init() {}
 
     /// Reads what it knows of `object`, and leaves the rest to others.
-    init(_ object: inout ControlObject) throws(ControlFailure) {
-        algorithm = try object.algorithm("alg") ?? algorithm
+    init(
+        _ object: inout ControlObject, algorithm: SignatureAlgorithm = .rs256
+    ) throws(ControlFailure) {
+        self.algorithm = try object.algorithm("alg") ?? algorithm
         claims = try object.object("claims") ?? claims
         keyID = try object.text("kid")
-        if let text = try object.text("key") { key = try SigningKey(text, for: algorithm, id: nil) }
+        if let text = try object.text("key") { key = try SigningKey(text, for: self.algorithm, id: nil) }
         signature = try object.word("signature", Signature.self) ?? signature
         accessTokenHash = try object.word("at_hash", AccessTokenHash.self) ?? accessTokenHash
     }
