@@ -33,6 +33,8 @@ package final class Broker {
     let sharesDevices: Bool
     // Devices that are on their way to the disk, and who waits for each.
     var devicesBeingStored: [PlatformStateName: [(Result<DeviceID, StoreFailure>) -> Void]] = [:]
+    // Chats whose name is on its way to the disk, and who waits for each.
+    var chatsBeingStored: [PlatformStateName: [(Result<KindlyChat, StoreFailure>) -> Void]] = [:]
     var accounts = AccountTable()
     var accessVersion: UInt64 = 1
     var wakes = WakeQueue()
@@ -143,6 +145,7 @@ package final class Broker {
         }
         wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: now))
         tellStates(of: account, now)
+        settleBinding(account)
         scheduleWake()
     }
 

@@ -1,5 +1,6 @@
 package import CredentialCore
 import Log
+import Providers
 package import Secrets
 
 /// Accounts coming, changing and going.
@@ -144,6 +145,7 @@ extension Broker {
     /// Lets time pass for an account.
     func wakeUp(_ account: Account) {
         apply(.wokeUp, to: account)
+        apply(.wokeUp, toBindingOf: account)
         if let deadline = account.check?.deadline, deadline <= clock.now.boot {
             endCheck(of: account, .checked(RefreshFailure(.timeout)))
             settle(account, clock.now)

@@ -108,19 +108,34 @@ extension Broker {
             observer?.broker(answers: waiter, for: account, .alreadyAnonymous)
             return
         }
+        // It is shown to its platform once more when it is gone from here: to be unbound.
+        let credential = account.session.isParked ? nil : account.session.held?.credential
         forget(account, grant) { [weak self] failure, refreshToken in
             guard let self else { return }
             let tokens = (refreshToken.map { [($0, .refreshToken)] } ?? []) + tokens
             if let failure {
                 observer?.broker(answers: waiter, for: account, .storeFailed(failure))
-            } else if let source, !tokens.isEmpty {
-                revoke(tokens, of: source) { [weak self] failure in
-                    self?.observer?.broker(answers: waiter, for: account, .revoked(failure))
-                }
             } else {
-                observer?.broker(answers: waiter, for: account, .revoked(nil))
+                unbind(account, credential) { [weak self] unbindFailure in
+                    guard let self else { return }
+                    guard let source, !tokens.isEmpty else {
+                        observer?.broker(answers: waiter, for: account, .revoked(unbindFailure))
+                        return
+                    }
+                    revoke(tokens, of: source) { [weak self] failure in
+                        self?.observer?.broker(
+                            answers: waiter, for: account, .revoked(unbindFailure ?? failure))
+                    }
+                }
             }
         }
+    }
+
+    private func unbind(
+        _ account: Account, _ credential: Credential?, _ completion: @escaping (RefreshFailure?) -> Void
+    ) {
+        guard let credential else { return completion(nil) }
+        invalidate(account, credential, completion)
     }
 
     // The credential first: nothing may be fetched again with a grant that is about to go. Which refresh token goes with it is known

@@ -16,7 +16,21 @@ extension Broker {
         let attempt = Attempt()
         account.flight = (attempt, ticket)
         flightCount += 1
-        let context = SourceContext(account: account.name, reason: reason)
+        withContext(account, reason) { [weak self] outcome in
+            guard let self, !attempt.isOver else { return }
+            switch outcome {
+            case .failure(let failure):
+                attempt.end()
+                refreshDidEnd(ticket, account, .failure(failure))
+            case .success(let context): run(source, context, ticket, account, attempt)
+            }
+        }
+    }
+
+    private func run(
+        _ source: SourceDefinition, _ context: SourceContext, _ ticket: RefreshTicket, _ account: Account,
+        _ attempt: Attempt
+    ) {
         let id = runner.start(source, context) { [weak self] outcome in
             guard let self, !attempt.isOver else { return }
             switch outcome {
@@ -24,13 +38,29 @@ extension Broker {
                 attempt.end()
                 refreshDidEnd(ticket, account, .failure(failure))
             case .success(let reading):
-                exchange(reading, account, reason, attempt) { [weak self] outcome in
+                exchange(reading, account, context.reason, attempt) { [weak self] outcome in
                     attempt.end()
                     self?.refreshDidEnd(ticket, account, outcome)
                 }
             }
         }
         if runner.isRunning(id) { attempt.proceed { [runner] in runner.cancel(id) } }
+    }
+
+    /// What a source is told: a chat is named before anybody hears of it (R5).
+    private func withContext(
+        _ account: Account, _ reason: RefreshReason,
+        _ completion: @escaping (Result<SourceContext, RefreshFailure>) -> Void
+    ) {
+        let name = account.name
+        guard case .kindly = account.definition.platform else {
+            return completion(.success(SourceContext(account: name, reason: reason)))
+        }
+        withChat(of: account) { outcome in
+            completion(
+                outcome.map { SourceContext(account: name, reason: reason, chatID: $0.id) }
+                    .mapError { RefreshFailure(.storeFull, cause: .store($0)) })
+        }
     }
 
     private func refreshDidEnd(
@@ -48,6 +78,8 @@ extension Broker {
             apply(.refreshSucceeded(ticket, answer.fresh), to: account)
         case .failure(let failure):
             counters.refreshesFailed += 1
+            account.platform?.pendingIdentity = nil
+            apply(.sourceFailed(failure), toBindingOf: account)
             apply(.refreshFailed(ticket, failure), to: account)
         }
     }

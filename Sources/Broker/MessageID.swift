@@ -48,4 +48,6 @@ package enum MessageID {
     package static let ballastMissing: StaticString = "5a4f0c1a6f6b4cb59f0d3e2b7c1d8e17"
     /// That space is reserved again.
     package static let ballastPresent: StaticString = "5a4f0c1a6f6b4cb59f0d3e2b7c1d8e18"
+    /// A platform refused the credential that was shown to it.
+    package static let credentialRefused: StaticString = "5a4f0c1a6f6b4cb59f0d3e2b7c1d8e19"
 }

@@ -69,6 +69,23 @@ package struct VerificationOrder: Sendable {
     }
 }
 
+/// One access token to be hashed, for the comparison with `at_hash` (OpenID Connect Core 1.0 §3.1.3.6).
+package struct HashOrder: Sendable {
+    /// Comes back with the outcome.
+    package let id: UInt64
+    /// Whose hash it is: the one that the ID token is signed with.
+    package let algorithm: SignatureAlgorithm
+    /// The access token.
+    package let token: SecretBytes
+
+    /// Takes the parts.
+    package init(id: UInt64, algorithm: SignatureAlgorithm, token: SecretBytes) {
+        self.id = id
+        self.algorithm = algorithm
+        self.token = token
+    }
+}
+
 /// Why nothing was signed.
 package enum SigningFailure: String, Error, Sendable, CaseIterable {
     /// The key cannot be read.
@@ -109,13 +126,15 @@ package enum VerificationFailure: String, Error, Sendable, CaseIterable {
 package protocol SigningPort: AnyObject {
     /// Signs; the outcome comes later, on the loop, exactly once.
     func sign(_ order: SigningOrder)
+    /// Hashes; the outcome, the left half of the hash, comes later as that of a signature.
+    func halfHash(_ order: HashOrder)
     /// Verifies; the outcome comes later, on the loop, exactly once.
     func verify(_ order: VerificationOrder)
 }
 
 /// Whoever asked for signatures.
 package protocol SigningObserver: AnyObject {
-    /// The compact serialisation, or why there is none.
+    /// The compact serialisation or the half of a hash, or why there is none.
     func signingDidEnd(_ id: UInt64, _ outcome: Result<SecretBytes, SigningFailure>)
     func verificationDidEnd(_ id: UInt64, _ outcome: Result<Void, VerificationFailure>)
 }

@@ -56,3 +56,11 @@ extension SignatureAlgorithm {
         return digest.finish()
     }
 }
+
+extension HashOrder {
+    /// What comes of the order.
+    package var outcome: Result<SecretBytes, SigningFailure> {
+        let half = algorithm.halfHash(of: token)
+        return half.isEmpty ? .failure(.libraryFailed) : .success(half)
+    }
+}

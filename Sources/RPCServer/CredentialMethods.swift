@@ -56,8 +56,7 @@ extension RPCServer {
                 writer.endObject()
             }
         }
-        broker.apply(
-            .saved(waiter: waiter, credential, Expiries(hint: hint.moment, exp: exp.moment)), to: account)
+        broker.save(account, credential, Expiries(hint: hint.moment, exp: exp.moment), waiter: waiter)
     }
 
     /// What a platform must see before it counts is not saved past it.

@@ -9,9 +9,20 @@ import Secrets
 extension RPCServer {
     /// Answers for an account whose platform has headers of its own; false: it has none, and the token's are all there are.
     func answerPlatformHeaders(
-        _ call: Call, _ account: Account, route: String?
+        _ call: Call, _ account: Account, _ role: Role, _ parameters: borrowing Parameters, route: String?
     ) throws(CallFailure) -> Bool {
-        guard case .chatbase = account.definition.platform else { return false }
+        switch account.definition.platform {
+        case .chatbase: try answerChatbaseHeaders(call, account)
+        case .kindly(let bot):
+            try answerKindlyHeaders(call, account, role, parameters, bot, KindlyRoute(route, of: bot))
+        case .socialPlus, .described, nil: return false
+        }
+        return true
+    }
+
+    // MARK: Chatbase
+
+    private func answerChatbaseHeaders(_ call: Call, _ account: Account) throws(CallFailure) {
         try requireOpenStore()
         if let failure = account.session.standingFailure {
             throw CallFailure(failure, account: account.name)
@@ -22,16 +33,62 @@ extension RPCServer {
             case .success(let device):
                 let held = account.session.held
                 let headers = ChatbaseRequests.headers(device: device, stored: held?.credential)
-                answer(call, account, headers, held)
+                // Nobody but the server says that an identity is over: it is sent until then, and said to be stale (R94).
+                let isStale =
+                    held != nil
+                    && (!account.session.isUsable(at: now) || account.session.failures.last != nil)
+                answer(
+                    call, account, headers, held == nil ? "anonymous" : "identified", isStale: isStale,
+                    hasToken: held != nil)
             }
         }
-        return true
     }
+
+    // MARK: Kindly
+
+    /// A chat goes on without a user where none can be had: then the list has no token, and says why (R7, R9).
+    private func answerKindlyHeaders(
+        _ call: Call, _ account: Account, _ role: Role, _ parameters: borrowing Parameters,
+        _ bot: KindlyDefinition, _ route: KindlyRoute
+    ) throws(CallFailure) {
+        try requireOpenStore()
+        let minValid = try parameters.seconds("min_valid") ?? .zero
+        let wait = try timeToWait(parameters, call)
+        let answerNow: (SessionFailure?) -> Void = { [unowned self] failure in
+            broker.withChat(of: account) { [unowned self] outcome in
+                guard case .success(let chat) = outcome else {
+                    if case .failure(let failure) = outcome { call.fail(CallFailure(failure)) }
+                    return
+                }
+                let credential = failure == nil ? account.session.held?.credential : nil
+                let headers = KindlyRequests.headers(
+                    bot, chat: account.chat ?? chat, credential: credential, route: route)
+                answer(
+                    call, account, headers, credential == nil ? "anonymous" : "authenticated",
+                    isStale: credential != nil && account.session.failures.last != nil,
+                    hasToken: credential != nil, failure)
+            }
+        }
+        if account.freshness.holds(at: now, minValid: minValid) { return answerNow(nil) }
+        let waiter = self.wait(call, forRefreshOf: account) { [unowned self] answer in
+            switch answer {
+            case .session(.token): answerNow(nil)
+            case .session(.failure(let failure)) where failure.leavesChatAnonymous: answerNow(failure)
+            default: fail(call, answer, account)
+            }
+        }
+        broker.apply(
+            .tokenRequested(
+                TokenRequest(waiter: waiter, minValid: minValid, wait: wait, force: false, role: role)),
+            to: account)
+    }
+
+    // MARK: Answers
 
     /// Hands out a list of headers; one without a token is no hand-out.
     private func answer(
         _ call: Call, _ account: Account, _ headers: [(name: String, value: SecretBytes)],
-        _ held: HeldCredential?
+        _ state: StaticString, isStale: Bool, hasToken: Bool, _ failure: SessionFailure? = nil
     ) {
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
@@ -46,20 +103,34 @@ extension RPCServer {
         writer.endArray()
         writer.key("generation")
         writer.integer(account.session.generation.number)
-        writer.moment("expires_at", account.session.schedule?.expiresAt)
+        writer.moment("expires_at", hasToken ? account.session.schedule?.expiresAt : nil)
         writer.key("auth_state")
-        writer.string(held == nil ? "anonymous" : "identified" as String)
-        // Nobody but the server says that an identity is over: it is sent until then, and said to be stale (R94).
-        if held != nil, !account.session.isUsable(at: now) || account.session.failures.last != nil {
+        writer.string(state)
+        if isStale {
             writer.key("stale")
             writer.bool(true)
         }
+        if let failure {
+            let told = CallFailure(failure, account: account.name)
+            writer.key("reason")
+            writer.string(told.kindText)
+        }
         writer.endObject()
         let result = writer.finish().finish()
-        if held == nil {
-            call.answer { writer in result.withSpan { writer.raw($0) } }
-        } else {
+        if hasToken {
             handOut(result, of: account, to: call)
+        } else {
+            call.answer { writer in result.withSpan { writer.raw($0) } }
+        }
+    }
+}
+
+extension SessionFailure {
+    /// Whether it means that there is no user, and not that nothing may be done.
+    fileprivate var leavesChatAnonymous: Bool {
+        switch self {
+        case .noSource, .signInNeeded, .refresh, .deadlineExceeded: true
+        case .stopped, .parked, .sealed, .gated, .rateLimited, .store, .shuttingDown: false
         }
     }
 }

@@ -21,7 +21,7 @@ extension RPCServer {
     func headersGet(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, role) = try account(parameters, call, needs: .use)
         let route = try parameters.text("route", limit: 256)
-        if try answerPlatformHeaders(call, account, route: route) { return }
+        if try answerPlatformHeaders(call, account, role, parameters, route: route) { return }
         // Without a platform that has routes every route takes the same headers.
         try get(call, account, role, parameters) { _, remarks in
             TokenReply.renderHeaders(account, remarks: remarks)

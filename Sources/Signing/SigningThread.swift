@@ -12,6 +12,7 @@ package final class SigningThread: SigningPort {
 
     private enum Order: Sendable {
         case sign(SigningOrder)
+        case halfHash(HashOrder)
         case verify(VerificationOrder)
     }
     private enum Outcome: Sendable {
@@ -54,6 +55,13 @@ package final class SigningThread: SigningPort {
     }
 
     /// Queues an order; one too many ends as `busy`.
+    package func halfHash(_ order: HashOrder) {
+        guard start() else { return mailbox.send(.signed(order.id, .failure(.libraryFailed))) }
+        guard !inbox.send(.halfHash(order)) else { return }
+        mailbox.send(.signed(order.id, .failure(.busy)))
+    }
+
+    /// Queues an order; one too many ends as `busy`.
     package func verify(_ order: VerificationOrder) {
         guard start() else { return mailbox.send(.verified(order.id, .failure(.libraryFailed))) }
         guard !inbox.send(.verify(order)) else { return }
@@ -86,6 +94,7 @@ package final class SigningThread: SigningPort {
                     let key = try Key(reading: order.key, order.algorithm, isPrivate: true)
                     return try JWTMinter.mint(claims: order.claims, key: key, keyID: order.keyID)
                 })
+        case .halfHash(let order): .signed(order.id, order.outcome)
         case .verify(let order):
             .verified(
                 order.id, Result { () throws(VerificationFailure) in try IDToken.verify(order) })

@@ -1,4 +1,4 @@
-import CredentialCore
+package import CredentialCore
 package import Providers
 import Secrets
 
@@ -8,6 +8,14 @@ package final class AccountPlatform {
     package internal(set) var state: PlatformState
     /// The install as the platform knows it, where the account has one of its own.
     var ownDevice: DeviceID?
+    /// What the platform has seen of the credential; nil where nothing is bound behind it.
+    package internal(set) var binding: BindSession?
+    /// Requests of the binding that are out.
+    var bindAttempts: [BindTicket: Attempt] = [:]
+    /// The credential that is being installed was bound before.
+    var isBoundAhead = false
+    /// Why the platform refused the credential that is held, or could not be asked.
+    package internal(set) var bindFailure: RefreshFailure?
     /// What the platform found out about the credential that is about to be installed.
     var pendingIdentity: PendingIdentity?
     /// What somebody asked for and is under way; the others wait for it.
@@ -36,15 +44,21 @@ package final class AccountPlatform {
 
 /// What is known of an account at its platform.
 package enum PlatformState: Sendable {
+    /// Nil: no chat was needed yet.
+    case kindly(KindlyChat?)
     case chatbase(ChatbaseIdentity)
+    /// Nothing but the binding is remembered.
+    case described
 }
 
 extension AccountPlatform {
     /// The state to begin with; nil for a platform of which nothing is remembered.
     static func initial(_ platform: PlatformDefinition?) -> PlatformState? {
         switch platform {
+        case .kindly: .kindly(nil)
         case .chatbase: .chatbase(ChatbaseIdentity())
-        case .kindly, .socialPlus, .described, nil: nil
+        case .described: .described
+        case .socialPlus, nil: nil
         }
     }
 }

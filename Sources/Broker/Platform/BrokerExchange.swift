@@ -1,4 +1,5 @@
-import CredentialCore
+package import CredentialCore
+import Log
 import Providers
 
 /// What stands between a source's answer and the credential: the platform is shown it first, where it must be.
@@ -21,7 +22,94 @@ extension Broker {
                         return reading
                     })
             }
-        case .kindly, .socialPlus, .described, nil: completion(.success(reading))
+        case .kindly(let bot):
+            checkPair(reading.fresh.credential, of: account, isStrict: bot.isAtHashStrict) {
+                [weak self] failure in
+                guard let self, !attempt.isOver else { return }
+                if let failure { return completion(.failure(failure)) }
+                // Who signs in is told whether the platform took it (R50); everybody else is served meanwhile.
+                guard reason == .authenticate else { return completion(.success(reading)) }
+                withKnownChat(of: account, attempt) { [weak self] outcome in
+                    switch outcome {
+                    case .failure(let failure): completion(.failure(failure))
+                    case .success(false): completion(.success(reading))
+                    case .success(true): self?.bindAhead(reading, account, attempt, completion)
+                    }
+                }
+            }
+        case .described(let bind) where bind.order == .before:
+            bindAhead(reading, account, attempt, completion)
+        case .socialPlus, .described, nil: completion(.success(reading))
+        }
+    }
+
+    private func bindAhead(
+        _ reading: SourceAnswer.Reading, _ account: Account, _ attempt: Attempt,
+        _ completion: @escaping (Result<SourceAnswer.Reading, RefreshFailure>) -> Void
+    ) {
+        bind(account, reading.fresh.credential, attempt) { outcome in
+            completion(
+                outcome.map { answer in
+                    account.platform?.isBoundAhead = account.platform?.binding != nil
+                    return reading.bound(until: answer.expiry)
+                })
+        }
+    }
+
+    /// Saves what a caller gives; where the platform must see it first, it does.
+    package func save(
+        _ account: Account, _ credential: Credential, _ expiries: Expiries, waiter: WaiterID
+    ) {
+        switch account.definition.platform {
+        case .kindly(let bot):
+            checkPair(credential, of: account, isStrict: bot.isAtHashStrict) { [weak self] failure in
+                guard let failure else {
+                    self?.apply(.saved(waiter: waiter, credential, expiries), to: account)
+                    return
+                }
+                self?.answer(waiter, account, .session(.failure(.refresh(failure, retryAfter: .zero))))
+            }
+        case .described(let bind) where bind.order == .before:
+            command(account) { [weak self] failure in
+                self?.answer(waiter, account, .session(.failure(failure)))
+            } begin: { [weak self] attempt in
+                self?.bind(account, credential, attempt) { [weak self] outcome in
+                    self?.endCommand(of: account, attempt)
+                    switch outcome {
+                    case .failure(let failure):
+                        let retryAfter = failure.retryAfter ?? .seconds(1)
+                        self?.answer(
+                            waiter, account, .session(.failure(.refresh(failure, retryAfter: retryAfter))))
+                    case .success(let answer):
+                        var bound = expiries
+                        bound.backend = answer.expiry.moment
+                        self?.apply(.saved(waiter: waiter, credential, bound), to: account)
+                    }
+                }
+            }
+        case .chatbase, .socialPlus, .described, nil:
+            apply(.saved(waiter: waiter, credential, expiries), to: account)
+        }
+    }
+
+    /// Whether the two tokens are a pair, as far as they say themselves (R16, R17); nil: nothing speaks against it.
+    private func checkPair(
+        _ credential: Credential, of account: Account, isStrict: Bool,
+        _ completion: @escaping (RefreshFailure?) -> Void
+    ) {
+        switch CompanionCheck.of(credential) {
+        case .passed: completion(nil)
+        case .idTokenIsOpaque: completion(RefreshFailure(.companionInvalid))
+        case .undecided(let hash):
+            signer.halfHash(of: hash.accessToken, hash.digest.algorithm) { [log] outcome in
+                guard case .success(let half) = outcome, !hash.isMatched(by: half) else {
+                    return completion(nil)
+                }
+                log.log(
+                    .warning, "The access token is not the ID token's by its at_hash",
+                    (.account, .public(account.name.text)))
+                completion(isStrict ? RefreshFailure(.companionMismatch) : nil)
+            }
         }
     }
 
@@ -29,5 +117,27 @@ extension Broker {
     private func isSameUser(_ credential: Credential, as held: HeldCredential?) -> Bool {
         guard let held, let user = ChatbaseClaims.user(of: credential.bearer) else { return false }
         return ChatbaseClaims.user(of: held.credential.bearer) == user
+    }
+}
+
+extension CompanionCheck.AccessTokenHash.Digest {
+    fileprivate var algorithm: SignatureAlgorithm {
+        switch self {
+        case .sha256: .hs256
+        case .sha384: .hs384
+        case .sha512: .hs512
+        }
+    }
+}
+
+extension SourceAnswer.Reading {
+    /// The same, with what the platform said of its end.
+    fileprivate func bound(until expiry: ExpiryReading) -> SourceAnswer.Reading {
+        var expiries = fresh.expiries
+        expiries.backend = expiry.moment
+        return SourceAnswer.Reading(
+            fresh: FreshCredential(
+                credential: fresh.credential, expiries: expiries, originDate: fresh.originDate),
+            hasImplausibleExpiry: hasImplausibleExpiry || expiry == .implausible)
     }
 }

@@ -15,12 +15,15 @@ extension Broker {
         }
         let platform = AccountPlatform(state: initial)
         account.platform = platform
+        defer { openBinding(of: account) }
         guard let row = memory[.account(account.name)].flatMap(PlatformRow.init) else { return }
         platform.ownDevice = row.device.flatMap { DeviceID($0) }
         guard row.destination == definition.destination, let state = row.state else { return }
         switch initial {
         case .chatbase:
             if let identity = ChatbaseIdentity(json: state) { platform.state = .chatbase(identity) }
+        case .kindly: platform.state = .kindly(KindlyChat(json: state))
+        case .described: break
         }
     }
 
@@ -32,9 +35,12 @@ extension Broker {
         let state: SecretBytes? =
             switch platform.state {
             case .chatbase(let identity): identity.json()
+            case .kindly(let chat): chat?.json()
+            case .described: nil
             }
         let row = PlatformRow(
-            destination: account.definition.destination, state: state, device: platform.ownDevice?.text)
+            destination: account.definition.destination, state: state, device: platform.ownDevice?.text,
+            bound: platform.binding?.boundGeneration)
         memory.put(.account(account.name), row.json(), completion: completion)
     }
 
@@ -43,6 +49,7 @@ extension Broker {
         guard old.destination != account.definition.destination || old.provider != account.definition.provider
         else { return }
         endCommands(of: account, .parked)
+        endBinding(of: account)
         let device = account.platform?.ownDevice
         openPlatform(of: account)
         account.platform?.ownDevice = device

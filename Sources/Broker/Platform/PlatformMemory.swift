@@ -83,17 +83,21 @@ extension PlatformStateName {
 
 /// The row of an account: where what it says is true, the state of its platform, and a device of its own.
 ///
-///     {"destination": "provider=…", "state": {…}, "device": "UUID"}
+///     {"destination": "provider=…", "state": {…}, "bound": generation, "device": "UUID"}
 ///
 /// A state counts only at the destination that it is of: another bot knows nothing of this one's chat. A device outlives that.
 struct PlatformRow {
     var destination: Destination
     var state: SecretBytes?
     var device: String?
+    var bound: Generation?
 
-    init(destination: Destination, state: SecretBytes? = nil, device: String? = nil) {
+    init(
+        destination: Destination, state: SecretBytes? = nil, device: String? = nil, bound: Generation? = nil
+    ) {
         self.destination = destination
         self.state = state
+        self.bound = bound
         self.device = device
     }
 
@@ -109,6 +113,7 @@ struct PlatformRow {
                 row.state = SecretBytes(copying: state.raw)
             }
             row.device = root.member("device")?.string
+            row.bound = root.member("bound")?.integer.map { Generation($0) }
             return row
         }
         guard let row else { return nil }
@@ -123,6 +128,10 @@ struct PlatformRow {
         if let state {
             writer.key("state")
             state.withSpan { writer.raw($0) }
+        }
+        if let bound {
+            writer.key("bound")
+            writer.integer(bound.number)
         }
         if let device {
             writer.key("device")

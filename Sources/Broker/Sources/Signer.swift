@@ -20,6 +20,15 @@ final class Signer {
             SigningOrder(id: lastID, algorithm: algorithm, key: key, keyID: keyID, claims: claims))
     }
 
+    func halfHash(
+        of token: SecretBytes, _ algorithm: SignatureAlgorithm,
+        completion: @escaping (Result<SecretBytes, SigningFailure>) -> Void
+    ) {
+        lastID += 1
+        signatures[lastID] = completion
+        port.halfHash(HashOrder(id: lastID, algorithm: algorithm, token: token))
+    }
+
     func verify(
         _ token: SecretBytes, keys: SecretBytes, issuer: String, audience: String, accessToken: SecretBytes?,
         now: WallTime, completion: @escaping (Result<Void, VerificationFailure>) -> Void

@@ -1,0 +1,192 @@
+import CredentialCore
+import Log
+import Providers
+import Secrets
+
+/// Credentials that are shown to a platform behind their installation: Kindly's, and those of a platform that is described.
+extension Broker {
+    // MARK: Life
+
+    /// Begins the binding of an account that was opened, with what the store remembers of it.
+    func openBinding(of account: Account) {
+        guard let platform = account.platform else { return }
+        let bound = boundGeneration(of: account)
+        switch account.definition.platform {
+        case .kindly(let bot):
+            platform.binding = BindSession(
+                traits: BindSession.Traits(
+                    chat: bot.connecting, deadline: Self.deadline(of: bot.transport)),
+                hasChat: account.chat?.isKnownToPlatform ?? false, boundGeneration: bound)
+        case .described(let bind) where bind.order == .behind:
+            platform.binding = BindSession(
+                traits: BindSession.Traits(deadline: Self.deadline(of: bind.transport)),
+                boundGeneration: bound)
+        default: platform.binding = nil
+        }
+    }
+
+    // A request waits for its turn for a while, and then takes what it may.
+    private static func deadline(of transport: PlatformTransport) -> Milliseconds {
+        Milliseconds(transport.timeout.count + 2000)
+    }
+
+    private func boundGeneration(of account: Account) -> Generation? {
+        let row = memory[.account(account.name)].flatMap(PlatformRow.init)
+        return row?.destination == account.definition.destination ? row?.bound : nil
+    }
+
+    /// Brings the binding in line with the session: whether it works, and what it holds.
+    func settleBinding(_ account: Account) {
+        guard account.platform?.binding != nil, !isShuttingDown, !account.isGone else { return }
+        let session = account.session
+        if let held = session.held, !session.isParked, session.standing != .sealed {
+            let isBound = account.platform?.isBoundAhead ?? false
+            account.platform?.isBoundAhead = false
+            apply(.credentialReplaced(held.generation, isBound: isBound), toBindingOf: account)
+        } else {
+            apply(.credentialGone, toBindingOf: account)
+        }
+        apply(session.standing == .active ? .started : .stopped, toBindingOf: account)
+    }
+
+    /// Gives up what is out for a binding, without telling the platform.
+    func endBinding(of account: Account) {
+        guard let platform = account.platform else { return }
+        for attempt in platform.bindAttempts.values { attempt.cancel() }
+        platform.bindAttempts = [:]
+        platform.binding = nil
+    }
+
+    /// Gives an event to an account's binding and does what it decides.
+    func apply(_ event: BindEvent, toBindingOf account: Account) {
+        guard let platform = account.platform, var binding = platform.binding else { return }
+        let effects = binding.apply(event, at: clock.now, draw: ports.draw())
+        platform.binding = binding
+        for effect in effects { carryOut(effect, for: account) }
+        wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: clock.now))
+        scheduleWake()
+    }
+
+    private func carryOut(_ effect: BindEffect, for account: Account) {
+        switch effect {
+        case .connect(let ticket): connect(account, ticket)
+        case .bind(let ticket, let generation): bind(account, ticket, generation)
+        case .cancel(let ticket): account.platform?.bindAttempts.removeValue(forKey: ticket)?.cancel()
+        case .bound(let generation, let expiresAt): bound(account, generation, expiresAt)
+        case .rejected(let generation, let failure): refused(account, generation, failure)
+        case .announce(let state, let cause):
+            report(.auth, PlatformChange.Word(state), cause: Self.word(for: state, cause), of: account)
+        case .persist: rememberPlatform(of: account)
+        }
+    }
+
+    private static func word(for state: BindState, _ cause: BindCause?) -> PlatformChange.Word {
+        switch (state, cause) {
+        case (.authenticated, _): "bound"
+        case (.authenticating, _): "credential_replaced"
+        case (_, .stopped?): "stopped"
+        case (_, .signedOut?): "signed_out"
+        case (_, .rejected(let failure)?), (_, .source(let failure)?):
+            PlatformChange.Word(Self.snakeCase(failure.kind.rawValue)) ?? "failed"
+        case (.anonymous, nil): "no_credential"
+        }
+    }
+
+    private static func snakeCase(_ text: String) -> String {
+        var words = ""
+        for scalar in text.unicodeScalars {
+            if ("A"..."Z").contains(scalar) {
+                words += "_" + String(scalar).lowercased()
+            } else {
+                words.unicodeScalars.append(scalar)
+            }
+        }
+        return words
+    }
+
+    // MARK: What the platform said
+
+    private func bound(_ account: Account, _ generation: Generation, _ expiresAt: WallTime?) {
+        account.platform?.bindFailure = nil
+        // Over already: the platform will refuse it, and another is to be had as after a refusal.
+        if let expiresAt, expiresAt <= clock.now.wall {
+            reject(account, generation)
+        } else {
+            apply(.bound(generation, expiresAt), to: account)
+        }
+    }
+
+    private func refused(_ account: Account, _ generation: Generation, _ failure: RefreshFailure) {
+        account.platform?.bindFailure = failure
+        log.log(
+            .warning, "The platform refused the credential", id: MessageID.credentialRefused,
+            (.account, .public(account.name.text)), (.generation, .integer(generation.number)),
+            (.kind, .public(failure.kind.rawValue)), (.status, .integer(Int64(failure.httpStatus ?? 0))))
+        reject(account, generation)
+    }
+
+    // We saw it ourselves: what follows is what follows a report of somebody who operates the account.
+    private func reject(_ account: Account, _ generation: Generation) {
+        let waiter = ownWaiter { _ in }
+        apply(.rejected(waiter: waiter, generation: generation, role: .operate), to: account)
+    }
+
+    // MARK: Requests
+
+    private func bind(_ account: Account, _ ticket: BindTicket, _ generation: Generation) {
+        guard let credential = account.session.held?.credential, account.session.generation == generation
+        else { return apply(.failed(ticket, RefreshFailure(.sourceUnavailable)), toBindingOf: account) }
+        let attempt = Attempt()
+        account.platform?.bindAttempts[ticket] = attempt
+        bind(account, credential, attempt) { [weak self] outcome in
+            account.platform?.bindAttempts[ticket] = nil
+            attempt.end()
+            switch outcome {
+            case .success(let answer):
+                self?.apply(.bound(ticket, expiresAt: answer.expiry.moment), toBindingOf: account)
+            case .failure(let failure):
+                if failure.kind != .rejected { account.platform?.bindFailure = failure }
+                self?.apply(.failed(ticket, failure), toBindingOf: account)
+            }
+        }
+    }
+
+    /// Shows a credential to the platform, whoever holds it.
+    func bind(
+        _ account: Account, _ credential: Credential, _ attempt: Attempt,
+        _ completion: @escaping (Result<BindAnswer, RefreshFailure>) -> Void
+    ) {
+        guard let platform = account.definition.platform else { return }
+        let chat = account.chat
+        let name = account.name
+        caller.send(to: platform, for: name, in: attempt) { secrets throws(RefreshFailure) in
+            switch platform {
+            case .kindly(let bot):
+                guard let chat else { throw RefreshFailure(.sourceUnavailable) }
+                return try KindlyRequests.bind(bot, chat: chat, credential: credential)
+            case .described(let bind):
+                return try DescribedBind.request(
+                    bind, account: name, credential: credential, secrets: secrets)
+            case .chatbase, .socialPlus: throw RefreshFailure(.sourceUnavailable)
+            }
+        } completion: { outcome in
+            completion(
+                outcome.flatMap { response in
+                    Result { () throws(RefreshFailure) in
+                        try BindAnswer.read(response, expiryField: platform.expiryField)
+                    }
+                })
+        }
+    }
+}
+
+extension PlatformDefinition {
+    /// Which member of a bind's answer says until when it holds; nil: none.
+    fileprivate var expiryField: String? {
+        switch self {
+        case .kindly(let bot): bot.expiryField
+        case .described(let bind): bind.expiryField
+        case .chatbase, .socialPlus: nil
+        }
+    }
+}
