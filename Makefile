@@ -94,7 +94,7 @@ install: ## install what `make release` built (DESTDIR, PREFIX)
 uninstall: ## remove what `make install` installed; configuration and stores stay
 	@scripts/install --remove
 
-demo: deps ## show the broker at work with a local stand-in platform; leaves nothing behind
+demo: deps ## show the broker at work with a local stand-in; PLATFORM=kindly, chatbase or socialplus: with that platform
 	@scripts/demo
 
 clean: ## remove everything that was built

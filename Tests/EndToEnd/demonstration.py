@@ -11,9 +11,9 @@ import tempfile
 from support import BIN, IS_ROOT, ROOT, Following, check, equal, eventually, needs, test
 
 
-def demo(temporary):
+def demo(temporary, platform=""):
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    environment |= {"CHATAUTH_BIN": BIN, "TMPDIR": temporary}
+    environment |= {"CHATAUTH_BIN": BIN, "TMPDIR": temporary, "PLATFORM": platform}
     return ["env", "-i", *(f"{name}={value}" for name, value in environment.items()), os.path.join(ROOT, "scripts/demo")]
 
 
@@ -68,3 +68,28 @@ def interrupted():
         running.line("Ended")
         equal(running.process.wait(20), 130, "exit status")
         eventually(lambda: not os.listdir(temporary) and not left(temporary), "nothing is left")
+
+
+def shows(platform, *words):
+    with place() as temporary:
+        done = subprocess.run(
+            demo(temporary, platform), capture_output=True, text=True, timeout=90, stdin=subprocess.DEVNULL)
+        equal(done.returncode, 0, done.stdout[-1500:] + done.stderr)
+        for word in ("nothing to complain about", *words):
+            check(word in done.stdout, f"{word!r} in {done.stdout}")
+        equal((os.listdir(temporary), left(temporary)), ([], []), "what is left")
+
+
+@test("the demo of Kindly shows a chat that is bound and signed out")
+def kindly():
+    shows("kindly", "get-token shop-bot\n  eyJ", "backend", "kindly-chat-uuid: ", '"user":"user-42"')
+
+
+@test("the demo of Chatbase shows an identity, a logout and a refusal")
+def chatbase():
+    shows("chatbase", "X-User-Token: eyJ", "X-Device-Id: ", "anonymous", "refused")
+
+
+@test("the demo of social.plus shows a session and a ban")
+def socialplus():
+    shows("socialplus", "not_logged_in", "established", "terminated")

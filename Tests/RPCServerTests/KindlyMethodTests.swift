@@ -1,0 +1,369 @@
+import Broker
+import BrokerSupport
+import CredentialCore
+import Secrets
+import Testing
+
+/// A bot at Kindly as far as accounts are concerned, and the backend that issues its tokens.
+private final class Bot {
+    var issued = "token-1"
+    var expiry = ""
+    var refused: Set<String> = []
+    var bindStatus = 200
+    var invalidateStatus = 200
+    var isBackendDown = false
+    private(set) var binds: [(bearer: String, chat: String?)] = []
+    private(set) var bodies: [String] = []
+    private(set) var routes: [String] = []
+    private(set) var violations: [String] = []
+
+    func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
+        if request.url.text.hasPrefix("https://backend.example/") {
+            bodies.append(request.body.map(text) ?? "")
+            if isBackendDown { return reply(503, "") }
+            return reply(200, #"{"token":"\#(issued)"}"#)
+        }
+        let prefix = "https://bot.example/chatbubble/v2/"
+        guard request.url.text.hasPrefix(prefix) else { return reply(404, "") }
+        func header(_ name: String) -> String? {
+            request.headers.first { $0.name == name }.map { text($0.value) }
+        }
+        let route = String(request.url.text.dropFirst(prefix.count).prefix { $0 != "?" })
+        routes.append(route)
+        if header("kindly-bot-key") != "bot-1" { violations.append("\(route): bot key") }
+        switch route {
+        case "connect":
+            if header("Authorization") != nil { violations.append("connect with a token") }
+            return reply(200, #"{"chat_id":"\#(header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
+        case "auth/chat":
+            let bearer = String((header("Authorization") ?? "").dropFirst(7))
+            binds.append((bearer, header("kindly-chat-uuid")))
+            if header("kindly-chatbubble-token") == nil { violations.append("no chat token") }
+            if refused.contains(bearer) { return reply(401, #"{"error":"signature"}"#) }
+            return reply(bindStatus, bindStatus == 200 ? "{\(expiry)}" : "")
+        case "auth/chat/invalidate": return reply(invalidateStatus, "{}")
+        default: return reply(404, "")
+        }
+    }
+
+    private func reply(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
+        .success(
+            FetchResponse(
+                status: status, retryAfter: nil, date: nil, contentType: "application/json",
+                body: SecretBytes(copying: Array(body.utf8).span)))
+    }
+
+    private func text(_ secret: SecretBytes) -> String {
+        secret.withSpan { bytes in
+            var text = ""
+            for index in 0..<bytes.count { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
+            return text
+        }
+    }
+}
+
+@Suite struct `Chats with Kindly` {
+    private let bot = Bot()
+    private static let now = 1_767_225_600
+
+    private static func account(
+        hasSource: Bool = true, connecting: KindlyDefinition.Connecting = .broker, isStrict: Bool = false
+    ) throws -> AccountDefinition {
+        let source = try HTTPSource(
+            url: HTTPURL("https://backend.example/token"), fields: FieldMap(token: "token"))
+        return AccountDefinition(
+            name: Definitions.name("bot"), provider: .kindly,
+            platform: .kindly(
+                KindlyDefinition(
+                    botKey: "bot-1", market: "market", connecting: connecting,
+                    baseURL: try HTTPURL("https://bot.example/chatbubble/v2"), isAtHashStrict: isStrict)),
+            source: hasSource ? .http(source) : nil)
+    }
+
+    private func stage(_ account: AccountDefinition? = nil) throws -> (Stage, MemoryConnection) {
+        let stage = try Stage(accounts: [account ?? Self.account()])
+        stage.fetcher.backend = { [bot] in bot.answer($0) }
+        stage.advance(.zero)
+        return (stage, try #require(stage.connect()))
+    }
+
+    private func chat(_ stage: Stage, _ client: MemoryConnection) -> String {
+        let answer = stage.call(client, "chat.id", #"{"account":"bot"}"#)
+        return String(answer.split(separator: "\"").drop { $0 != "chat_id" }.dropFirst(2).first ?? "")
+    }
+
+    private func token(_ stage: Stage, _ client: MemoryConnection) -> String {
+        stage.call(client, "token.get", #"{"account":"bot"}"#)
+    }
+
+    @Test func `R30, R5, R59: a start connects the chat, asks the source with its name and binds what comes`()
+        throws
+    {
+        let (stage, client) = try stage()
+        let chat = chat(stage, client)
+        #expect(chat.count == 36)
+        #expect(bot.routes.sorted() == ["auth/chat", "connect"])
+        #expect(bot.binds.map(\.bearer) == ["token-1"])
+        #expect(bot.binds.map(\.chat) == [chat])
+        #expect(bot.bodies == [#"{"chatId":"\#(chat)","account":"bot","reason":"initial"}"#])
+        #expect(bot.violations.isEmpty)
+        #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
+    }
+
+    @Test(arguments: [
+        (#""expires_at":1767225700"#, 1_767_225_700), (#""expires_at":1767225700.9"#, 1_767_225_700),
+        (#""expires_at":1767225700000"#, 1_767_225_700), (#""expires_at":"1767225700""#, 1_767_225_700),
+        (#""expires_at":"2026-01-01T00:01:40.000Z""#, 1_767_225_700),
+        (#""data":{"expires_at":1767225700}"#, 1_767_225_700),
+    ])
+    func `R35: until when the platform honours it counts, in every format`(
+        _ body: String, _ expiresAt: Int
+    ) throws {
+        bot.expiry = body
+        let (stage, client) = try stage()
+        let answer = token(stage, client)
+        #expect(answer.contains(#""expires_at":\#(expiresAt),"expiry_source":"backend""#))
+        #expect(answer.contains(#""refresh_at":\#(expiresAt - 30)"#))
+    }
+
+    @Test func `R38: it is refreshed before the platform's expiry, and bound again`() throws {
+        bot.expiry = #""expires_at":1767225700"#
+        let (stage, client) = try stage()
+        bot.issued = "token-2"
+        bot.expiry = #""expires_at":1767235700"#
+        stage.advance(.seconds(75))
+        #expect(bot.binds.map(\.bearer) == ["token-1", "token-2"])
+        #expect(token(stage, client).contains(#""generation":2,"bearer_token":"token-2""#))
+        // The chat is the same, and was connected once.
+        #expect(Set(bot.binds.map(\.chat)).count == 1)
+        #expect(bot.routes.filter { $0 == "connect" }.count == 1)
+    }
+
+    @Test func `R32: a 401 to the bind brings one other token, a second one the end`() throws {
+        bot.refused = ["token-1"]
+        let (stage, client) = try stage()
+        bot.issued = "token-2"
+        stage.advance(.seconds(2))
+        #expect(bot.binds.map(\.bearer) == ["token-1", "token-2"])
+        #expect(token(stage, client).contains(#""bearer_token":"token-2""#))
+
+        bot.refused = ["token-2", "token-3"]
+        bot.issued = "token-3"
+        _ = stage.call(client, "auth.authenticate", #"{"account":"bot"}"#)
+        stage.advance(.seconds(60))
+        #expect(bot.binds.map(\.bearer).last == "token-3")
+    }
+
+    @Test func `R66: a token that is refused and comes again is not bound again, and nothing loops`() throws {
+        bot.refused = ["token-1"]
+        let (stage, client) = try stage()
+        stage.advance(.seconds(600))
+        #expect(bot.binds.count == 1)
+        #expect(bot.bodies.count < 12)
+        #expect(token(stage, client).contains(#""kind":"stale_credential""#))
+    }
+
+    @Test func `a get never waits for a bind, and one that cannot be made is tried again`() throws {
+        bot.bindStatus = 503
+        let (stage, client) = try stage()
+        #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
+        bot.bindStatus = 200
+        bot.expiry = #""expires_at":1767235700"#
+        stage.advance(.seconds(60))
+        #expect(token(stage, client).contains(#""expiry_source":"backend""#))
+    }
+
+    @Test func `R48: signing in asks the source past the cache, binds to the same chat and answers then`()
+        throws
+    {
+        let (stage, client) = try stage()
+        let chat = chat(stage, client)
+        bot.issued = "token-2"
+        stage.advance(.seconds(2))
+        let answer = stage.call(client, "auth.authenticate", #"{"account":"bot"}"#)
+        #expect(answer.contains(#""generation":2"#))
+        #expect(bot.binds.map(\.bearer) == ["token-1", "token-2"])
+        #expect(self.chat(stage, client) == chat)
+        #expect(bot.bodies.last?.contains(#""reason":"authenticate""#) == true)
+    }
+
+    @Test func `R50: where the source gives nothing or the platform refuses, the old credential stays`()
+        throws
+    {
+        let (stage, client) = try stage()
+        stage.advance(.seconds(2))
+        bot.isBackendDown = true
+        #expect(
+            stage.call(client, "auth.authenticate", #"{"account":"bot"}"#).contains(
+                #""kind":"upstream_error""#))
+        #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
+        bot.isBackendDown = false
+        bot.issued = "token-2"
+        bot.refused = ["token-2"]
+        stage.advance(.seconds(2))
+        #expect(
+            stage.call(client, "auth.authenticate", #"{"account":"bot"}"#).contains(#""http_status":401"#))
+        #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
+    }
+
+    @Test
+    func `R51 to R53: signing out unbinds, forgets, keeps the chat, and is done at once the second time`()
+        throws
+    {
+        let (stage, client) = try stage()
+        let chat = chat(stage, client)
+        #expect(
+            stage.call(client, "auth.deauthenticate", #"{"account":"bot"}"#)
+                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot"}}"#)
+        #expect(bot.routes.last == "auth/chat/invalidate")
+        let requests = stage.fetcher.all.count
+        #expect(
+            stage.call(client, "auth.deauthenticate", #"{"account":"bot"}"#).contains(
+                #""already_anonymous":true"#))
+        stage.advance(.seconds(7200))
+        #expect(stage.fetcher.all.count == requests)
+        #expect(self.chat(stage, client) == chat)
+        #expect(token(stage, client).contains(#""kind":"sign_in_needed""#))
+        let headers = stage.call(client, "headers.get", #"{"account":"bot","route":"message"}"#)
+        #expect(headers.contains(#""auth_state":"anonymous""#) && !headers.contains("Authorization"))
+    }
+
+    @Test(arguments: [401, 500])
+    func `R54: what the platform does not hear of is forgotten all the same, and told`(
+        _ status: Int
+    ) throws {
+        bot.invalidateStatus = status
+        let (stage, client) = try stage()
+        let answer = stage.call(client, "auth.deauthenticate", #"{"account":"bot"}"#)
+        #expect(answer.contains(#""kind":"revoke_failed""#) && answer.contains(#""cleared":true"#))
+        #expect(stage.account("bot")?.session.held == nil)
+        #expect(stage.store.credentials[Definitions.name("bot")]?.held == nil)
+    }
+
+    @Test func `R20 to R23: which headers a route takes`() throws {
+        let (stage, client) = try stage(Self.account(hasSource: false))
+        _ = stage.call(
+            client, "credentials.save",
+            #"{"account":"bot","id_token":"e30.e30.eA","access_token":"opaque","issuer":"https://idp.example"}"#
+        )
+        for (route, hasCompanion) in [
+            ("auth/chat", true), ("message", true), ("trigger", true), ("latest", false), ("connect", false),
+        ] {
+            let headers = stage.call(client, "headers.get", #"{"account":"bot","route":"\#(route)"}"#)
+            #expect(headers.contains(#"["Authorization","Bearer e30.e30.eA"]"#))
+            #expect(headers.contains(#"["X-Access-Token","opaque"]"#) == hasCompanion)
+            #expect(headers.contains(#"["X-Auth-Issuer","https://idp.example"]"#) == hasCompanion)
+        }
+        #expect(stage.call(client, "headers.get", #"{"account":"bot"}"#).contains("X-Access-Token"))
+    }
+
+    @Test func `R16: an opaque ID token beside an access token is refused before any network`() throws {
+        let (stage, client) = try stage(Self.account(hasSource: false))
+        let binds = bot.binds.count
+        let answer = stage.call(
+            client, "credentials.save", #"{"account":"bot","id_token":"opaque","access_token":"other"}"#)
+        #expect(answer.contains(#""kind":"companion_invalid""#))
+        #expect(stage.account("bot")?.session.held == nil)
+        #expect(bot.binds.count == binds)
+    }
+
+    @Test func `R17: tokens that are no pair are refused where that is configured`() throws {
+        // {"alg":"RS256"}.{"at_hash":"AAAA"}
+        let pair =
+            #"{"account":"bot","id_token":"eyJhbGciOiJSUzI1NiJ9.eyJhdF9oYXNoIjoiQUFBQSJ9.eA","access_token":"abc"}"#
+        let (strict, client) = try stage(Self.account(hasSource: false, isStrict: true))
+        #expect(
+            strict.call(client, "credentials.save", pair).contains(#""kind":"companion_mismatch""#))
+        #expect(strict.account("bot")?.session.held == nil)
+        let (lax, other) = try stage(Self.account(hasSource: false))
+        #expect(lax.call(other, "credentials.save", pair).contains(#""generation":1"#))
+        #expect(lax.records.lines.contains { $0.contains("at_hash") })
+    }
+
+    @Test func `R45, R46: a saved token is bound, and a second one replaces it wholesale`() throws {
+        let (stage, client) = try stage(Self.account(hasSource: false))
+        _ = stage.call(
+            client, "credentials.save",
+            #"{"account":"bot","id_token":"e30.e30.eA","access_token":"opaque","issuer":"https://idp.example"}"#
+        )
+        _ = stage.call(client, "credentials.save", #"{"account":"bot","id_token":"e30.e30.eQ"}"#)
+        #expect(bot.binds.map(\.bearer) == ["e30.e30.eA", "e30.e30.eQ"])
+        let headers = stage.call(client, "headers.get", #"{"account":"bot"}"#)
+        #expect(!headers.contains("X-Access-Token") && !headers.contains("X-Auth-Issuer"))
+    }
+
+    @Test func `R7: after a source that gives nothing the chat is anonymous, and says why`() throws {
+        bot.isBackendDown = true
+        let (stage, client) = try stage()
+        let headers = stage.call(client, "headers.get", #"{"account":"bot","route":"message"}"#)
+        #expect(
+            headers.contains(#""auth_state":"anonymous","reason":"upstream_error""#)
+                && headers.contains("kindly-chatbubble-token"))
+    }
+
+    @Test func `R57: a reset begins another chat, which is connected and bound`() throws {
+        let (stage, client) = try stage()
+        let old = chat(stage, client)
+        _ = stage.call(client, "chat.reset", #"{"account":"bot"}"#)
+        stage.run()
+        let new = chat(stage, client)
+        #expect(old != new)
+        #expect(bot.binds.map(\.chat) == [old, new])
+    }
+
+    @Test func `a client brings its own chat, and what is held is bound to it`() throws {
+        let (stage, client) = try stage(Self.account(connecting: .client))
+        #expect(bot.routes.isEmpty)
+        let answer = stage.call(
+            client, "chat.attach", #"{"account":"bot","chat_id":"its-own","token":"its-token"}"#)
+        #expect(answer.contains(#""chat_id":"its-own","connected":true,"attached":true"#))
+        #expect(bot.binds.map(\.chat) == ["its-own"])
+        #expect(bot.routes == ["auth/chat"])
+    }
+
+    @Test func `R58: a stop gives nothing away and loses nothing; a restart binds nothing twice`() throws {
+        let (stage, client) = try stage()
+        let chat = chat(stage, client)
+        _ = stage.call(client, "account.stop", #"{"account":"bot"}"#)
+        #expect(token(stage, client).contains(#""kind":"account_stopped""#))
+        _ = stage.call(client, "account.start", #"{"account":"bot"}"#)
+        #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
+        #expect(self.chat(stage, client) == chat)
+        #expect(bot.binds.count == 1)
+
+        let second = try Stage(isOpen: false, accounts: [Self.account()])
+        let contents = stage.store.contents
+        for credential in contents.credentials { second.store.put(credential) }
+        for state in contents.states { second.store.put(state) }
+        second.fetcher.backend = { [bot] in bot.answer($0) }
+        second.open()
+        let other = try #require(second.connect())
+        #expect(self.chat(second, other) == chat)
+        #expect(bot.binds.count == 1)
+    }
+
+    @Test func `R59: a hundred clients on a cold start share one chat`() throws {
+        let (stage, _) = try stage(Self.account(hasSource: false, connecting: .client))
+        let clients = try (0..<100).map { _ in try #require(stage.connect()) }
+        for client in clients {
+            stage.receive(
+                #"{"jsonrpc":"2.0","id":1,"method":"chat.id","params":{"account":"bot"}}"# + "\n",
+                from: client)
+        }
+        stage.run()
+        #expect(Set(clients.map { $0.take() }).count == 1)
+    }
+
+    @Test func `whoever watches sees the chat signed in and out, each change once`() throws {
+        let (stage, client) = try stage()
+        let watcher = try #require(stage.connect())
+        let state = stage.call(watcher, "events.subscribe", #"{"topics":["auth"]}"#)
+        #expect(state.contains(#""authenticated""#))
+        _ = stage.call(client, "auth.deauthenticate", #"{"account":"bot"}"#)
+        let lines = watcher.take().split(separator: "\n").filter { $0.contains("auth.changed") }
+        #expect(lines.count == 1)
+        #expect(
+            lines.first?.contains(
+                #""from":"authenticated","to":"anonymous","cause":"signed_out""#) == true)
+    }
+}
