@@ -19,8 +19,10 @@ struct Options {
           --version           print the version
           --help              print this
 
-        Stand-ins, each with settings, faults and a journal below /_sandbox/:
+        Stand-ins, each name one of its own, there as soon as it is first spoken to, with settings below /_sandbox/:
           /backend/NAME/token             a customer's server that issues tokens
+          /kindly/NAME/chatbubble/v2/...  Kindly; POST /_sandbox/kindly/NAME/mint makes a token
+          /idp/NAME/...                   an identity provider; POST /_sandbox/idp/NAME/grant makes its first tokens
           /chatbase/NAME/api/sdk/...      Chatbase; POST /_sandbox/chatbase/NAME/mint makes a token
           /socialplus/NAME/api/v4/...     social.plus; POST /_sandbox/socialplus/NAME/mint, and .../users to ban
 

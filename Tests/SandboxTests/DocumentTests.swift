@@ -36,7 +36,7 @@ import Testing
             #expect(matches(result.output, expected.content), "\(example.content)\n\(result.output)")
             count += 1
         }
-        #expect(count >= 8)
+        #expect(count >= 10)
     }
 
     // An ellipsis stands for any text within a line.
@@ -66,6 +66,21 @@ import Testing
         ("PUT", "/_sandbox/backend/x", #"{"alg":"?"}"#),
         ("PUT", "/_sandbox/backend/x", #"{"signature":"?"}"#),
         ("PUT", "/_sandbox/backend/x", #"{"at_hash":"?"}"#),
+        ("PUT", "/_sandbox/kindly/x", #"{"?":0}"#), ("PUT", "/_sandbox/kindly/x", #"{"strategy":"?"}"#),
+        ("PUT", "/_sandbox/kindly/x", #"{"expiry":"?"}"#),
+        ("PUT", "/_sandbox/kindly/x", #"{"issuers":[{"issuer":"x","idp":"x","?":0}]}"#),
+        ("POST", "/_sandbox/kindly/x/mint", #"{"?":0}"#),
+        ("POST", "/_sandbox/kindly/x/mint", #"{"alg":"?"}"#),
+        ("PUT", "/_sandbox/idp/x", #"{"?":0}"#), ("PUT", "/_sandbox/idp/x", #"{"issuer_mismatch":"?"}"#),
+        ("PUT", "/_sandbox/idp/x", #"{"access_token_format":"?"}"#),
+        ("PUT", "/_sandbox/idp/x", #"{"expires_in":"?"}"#),
+        ("PUT", "/_sandbox/idp/x", #"{"clients":[{"client_id":"x","?":0}]}"#),
+        ("POST", "/_sandbox/idp/x/grant", #"{"?":0}"#), ("POST", "/_sandbox/idp/x/mint", #"{"?":0}"#),
+        ("POST", "/_sandbox/idp/x/rotate", #"{"?":0}"#),
+        ("PUT", "/_sandbox/idp/x", #"{"assertion_issuers":[{"issuer":"x","public_key":"x","alg":"?"}]}"#),
+        ("POST", "/_sandbox/idp/x/device", #"{"user_code":"x","decision":"?"}"#),
+        ("POST", "/_sandbox/idp/x/faults", #"{"fault":"empty","route":"?"}"#),
+        ("POST", "/_sandbox/kindly/x/faults", #"{"fault":"empty","route":"?"}"#),
         ("PUT", "/_sandbox/chatbase/x", #"{"?":0}"#), ("PUT", "/_sandbox/socialplus/x", #"{"?":0}"#),
         ("PUT", "/_sandbox/socialplus/x", #"{"customer_keys":[{"alg":"?"}]}"#),
         ("POST", "/_sandbox/chatbase/x/mint", #"{"?":0}"#),

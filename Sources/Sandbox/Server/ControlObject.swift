@@ -90,11 +90,16 @@ struct ControlObject: Sendable {
     /// Writes all members in their order.
     func write(_ json: inout JSONWriter) {
         json.beginObject()
+        writeMembers(&json)
+        json.endObject()
+    }
+
+    /// Writes all members into an object that others share.
+    func writeMembers(_ json: inout JSONWriter) {
         for member in members {
             json.key(named: member.key)
             member.value.write(&json)
         }
-        json.endObject()
     }
 
     /// The member that a path leads to, `chat.id` say; nil when it is absent.
@@ -149,6 +154,23 @@ struct ControlObject: Sendable {
         case .object(let object): return object
         default: throw .wrongType(key: key, expected: "an object")
         }
+    }
+
+    /// An array of objects, at most 16.
+    mutating func objects(_ key: String) throws(ControlFailure) -> [ControlObject]? {
+        guard let value = value(key) else { return nil }
+        guard case .array(let elements) = value else {
+            throw .wrongType(key: key, expected: "an array of objects")
+        }
+        guard elements.count <= 16 else { throw .tooMany(key: key, highest: 16) }
+        var objects: [ControlObject] = []
+        for element in elements {
+            guard case .object(let object) = element else {
+                throw .wrongType(key: key, expected: "an array of objects")
+            }
+            objects.append(object)
+        }
+        return objects
     }
 
     /// The value of a member; nil when it is absent.

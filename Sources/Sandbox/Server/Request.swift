@@ -64,6 +64,9 @@ struct Request: Sendable {
         query.first { $0.name == name }?.value
     }
 
+    /// A text of a form, decoded: a plus sign is a space.
+    static func formDecoded(_ text: Substring) -> String { decoded(text.utf8, plusIsSpace: true) }
+
     private static func pairs(_ query: Substring.UTF8View) -> [Pair] {
         query.split(separator: UInt8(ascii: "&")).map { field in
             let sides = field.split(

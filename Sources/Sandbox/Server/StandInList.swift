@@ -3,7 +3,7 @@ enum StandInList {
     /// One of each, without settings; no two have the same noun.
     static func fresh() -> [any StandIn] {
         [
-            CustomerBackend(), Chatbase(), SocialPlus(),
+            CustomerBackend(), Kindly(), IdentityProvider(), Chatbase(), SocialPlus(),
         ]
     }
 }

@@ -21,6 +21,11 @@ struct ReceivedToken {
         self.claims = claims
     }
 
+    /// Whether `text` is a public key, in PEM or as a JWK, with which that algorithm can be verified; for HS* a secret.
+    static func isKey(_ text: String, for algorithm: SignatureAlgorithm) -> Bool {
+        (try? Key(reading: SecretBytes(text: text), algorithm, isPrivate: false)) != nil
+    }
+
     /// Whether a key in PEM (or a secret, for HS*) signed it, by this algorithm and no other.
     func isSigned(by key: String, _ algorithm: SignatureAlgorithm) -> Bool {
         guard let key = try? Key(reading: SecretBytes(text: key), algorithm, isPrivate: false) else {
