@@ -175,6 +175,7 @@ extension Broker {
         settle(account, now)
         tellGeneration(of: account)
         tellIdentity(account, cause: "opened")
+        identifyOnStart(account)
     }
 
     private func change(_ account: Account, to definition: AccountDefinition) {

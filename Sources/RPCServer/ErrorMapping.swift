@@ -52,7 +52,7 @@ extension CallFailure {
                 self.init(.signInNeeded, "nobody is signed in to the account", retryAfter: retryAfter)
             case .expired:
                 self.init(
-                    .signInNeeded, "the credential has ended and there is no source of another",
+                    .signInNeeded, "the credential is no longer good, and there is no source of another",
                     retryAfter: retryAfter)
             case .credentialRejected:
                 self.init(

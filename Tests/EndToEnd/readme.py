@@ -5,11 +5,10 @@ What is between the fences is what somebody types: nothing is changed in it but 
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 
-from support import BIN, ROOT, SCRATCH, Sandbox, Broker, check, equal, needs, test
+from support import BIN, ROOT, SCRATCH, Broker, Sandbox, check, equal, needs, test
 
 
 def commands(platform):
@@ -38,7 +37,7 @@ def followed(platform):
         # The sandbox of this test is there already, on a port of its own.
         script = re.sub(r"^chatauth-sandbox .*&\n", "", script, count=1, flags=re.M)
         script = script.replace("127.0.0.1:4180", f"127.0.0.1:{sandbox.port}")
-        environment = {"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": place, "CHATAUTH_SOCKET": broker.socket}
+        environment = {"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": place, "CHATAUTH_SOCKET": broker.socket_path}
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script], cwd=place, env=environment, capture_output=True, text=True, timeout=120)
         equal(done.returncode, 0, done.stdout + done.stderr)

@@ -56,7 +56,8 @@ private final class Agent {
     private let agent = Agent()
 
     private static func account(
-        _ name: String = "desk", hasSource: Bool = false, device: String? = nil, trusts: Bool = false
+        _ name: String = "desk", hasSource: Bool = false, device: String? = nil, trusts: Bool = false,
+        identifiesOnStart: Bool = false
     ) throws -> AccountDefinition {
         let source = try HTTPSource(
             url: HTTPURL("https://backend.example/token"), fields: FieldMap(token: "token"))
@@ -65,7 +66,7 @@ private final class Agent {
             platform: .chatbase(
                 ChatbaseDefinition(
                     agentID: "agent-1", baseURL: try HTTPURL("https://chat.example/api"), device: device,
-                    trustsVerifiedUserID: trusts)),
+                    identifiesOnStart: identifiesOnStart, trustsVerifiedUserID: trusts)),
             source: hasSource ? .http(source) : nil)
     }
 
@@ -251,8 +252,49 @@ private final class Agent {
         #expect(
             stage.call(client, "token.get", #"{"account":"desk"}"#)
                 == Expected.error(
-                    120, "the credential has ended and there is no source of another", "sign_in_needed",
+                    120, "the credential is no longer good, and there is no source of another",
+                    "sign_in_needed",
                     rest: #","account":"desk""#))
+    }
+
+    @Test func `R95: after a 401 and without a source it takes a sign-in, and the headers stay`() throws {
+        let (stage, client) = try stage()
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        #expect(
+            stage.call(client, "token.reject", #"{"account":"desk","http_status":401}"#).contains(
+                #""accepted":true"#))
+        #expect(stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""kind":"sign_in_needed""#))
+        let headers = stage.call(client, "headers.get", #"{"account":"desk"}"#)
+        #expect(headers.contains(#"["X-User-Token","jwt-a"]"#) && headers.contains(#""stale":true"#))
+        #expect(state(stage, client).contains(#""auth_state":"identified""#))
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-b"}"#)
+        #expect(stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-b""#))
+    }
+
+    @Test func `R96: a stored identity is shown to the server again at a start, where that is configured`()
+        throws
+    {
+        let (first, client) = try stage([Self.account(identifiesOnStart: true)])
+        _ = first.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        func restarted() throws -> (Stage, MemoryConnection) {
+            let second = try Stage(isOpen: false, accounts: [Self.account(identifiesOnStart: true)])
+            for credential in first.store.contents.credentials { second.store.put(credential) }
+            for state in first.store.contents.states { second.store.put(state) }
+            second.fetcher.backend = { [agent] in agent.answer($0) }
+            second.open()
+            return (second, try #require(second.connect()))
+        }
+        let (second, other) = try restarted()
+        #expect(agent.verifications.map(\.token) == ["jwt-a", "jwt-a"])
+        #expect(second.call(other, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-a""#))
+        agent.isDown = true
+        let (third, another) = try restarted()
+        #expect(third.call(another, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-a""#))
+        agent.isDown = false
+        agent.accepted = []
+        let (last, one) = try restarted()
+        #expect(last.call(one, "token.get", #"{"account":"desk"}"#).contains(#""kind":"sign_in_needed""#))
+        #expect(state(last, one).contains(#""auth_state":"identified""#))
     }
 
     @Test func `R95: after a 401 one token is fetched, verified and handed out`() throws {

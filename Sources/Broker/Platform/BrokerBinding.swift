@@ -126,7 +126,7 @@ extension Broker {
     }
 
     // We saw it ourselves: what follows is what follows a report of somebody who operates the account.
-    private func reject(_ account: Account, _ generation: Generation) {
+    func reject(_ account: Account, _ generation: Generation) {
         let waiter = ownWaiter { _ in }
         apply(.rejected(waiter: waiter, generation: generation, role: .operate), to: account)
     }

@@ -147,7 +147,7 @@ package struct CredentialSession: Sendable {
         case .sourceRenewed(let signsIn, let outdatesHeld):
             failures = FailureRecord()
             shortfall = nil
-            if signIn != .credentialRejected { signIn = nil }
+            if !isRefused { signIn = nil }
             if signsIn { isSignedOut = false }
             if outdatesHeld, held != nil {
                 // One that is out was asked for with what was replaced, too.
@@ -218,11 +218,11 @@ package struct CredentialSession: Sendable {
         if sourceChanged {
             failures = FailureRecord()
             shortfall = nil
-            if signIn == .credentialRejected, traits.hasSource {
+            if isRefused, traits.hasSource {
                 // A new source deserves a try before what was refused is shown again.
                 signIn = nil
                 distrust = distrust ?? .rejected
-            } else if signIn != .credentialRejected {
+            } else if !isRefused {
                 signIn = nil
             }
         }

@@ -111,7 +111,7 @@ extension CredentialSession {
         wanted = nil
         generation = removed
         isSignedOut = true
-        if signIn == .credentialRejected {
+        if isRefused {
             signIn = nil
             failures = FailureRecord()
         }

@@ -23,7 +23,7 @@ extension CredentialSession {
     /// Whether what is held may be handed out.
     package func isUsable(at now: Instant) -> Bool {
         guard standing == .active, gate == nil, let schedule, distrust == nil,
-            signIn != .credentialRejected, !isParked
+            !isRefused, !isParked
         else { return false }
         return !schedule.isExpired(at: now)
     }
@@ -53,6 +53,9 @@ extension CredentialSession {
     var isRefreshBeingStored: Bool {
         commits.contains { if case .refreshed = $0.content { true } else { false } }
     }
+
+    /// Whether the platform refused what is held, and nothing better was to be had.
+    var isRefused: Bool { signIn == .credentialRejected || signIn == .expired }
 
     /// Whether something is on its way to the disk that will replace or remove what is held.
     var isChangeBeingStored: Bool {

@@ -120,7 +120,7 @@ extension CredentialSession {
             effects.append(.answer(waiter, .failure(failure)))
             return
         }
-        guard let held, reported ?? held.generation == held.generation, signIn != .credentialRejected else {
+        guard let held, reported ?? held.generation == held.generation, !isRefused else {
             effects.append(.answer(waiter, .rejection(isAccepted: false)))
             return
         }
@@ -150,7 +150,8 @@ extension CredentialSession {
         _ refused: Generation, _ now: Instant, _ effects: inout [SessionEffect]
     ) {
         rejectedGeneration = refused
-        signIn = .credentialRejected
+        // At a platform where somebody signs in, that is what has to be done (R45, R95).
+        signIn = traits.staysSignedOut && !traits.hasSource ? .expired : .credentialRejected
         giveUpFlight(&effects)
         wanted = nil
         failures.postpone(until: now.boot + Self.giveUpInterval)

@@ -28,7 +28,7 @@ package enum SignInReason: String, Sendable {
     case credentialRejected = "credential_rejected"
     /// Somebody signed it out, and nobody has signed in since.
     case signedOut = "signed_out"
-    /// It has ended, and there is no source of another.
+    /// It has ended or was refused, and there is no source of another.
     case expired
     /// No grant was imported.
     case grantMissing = "grant_missing"
