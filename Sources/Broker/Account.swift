@@ -14,10 +14,14 @@ package final class Account {
     package internal(set) var session: CredentialSession
     /// Counts what could change who may use it; a verdict that was reached under another number is not to be trusted.
     package internal(set) var accessVersion: UInt64 {
-        didSet { version &+= 1 }
+        didSet { didChange() }
     }
     /// Changes with every event and with the rules: what was found out under another number is to be found out again.
-    package internal(set) var version: UInt64 = 0
+    package var version: UInt64 { changes }
+    // Seen by nobody else, so that asking for it is only a load: it is asked for with every request.
+    private var changes: UInt64 = 0
+
+    func didChange() { changes &+= 1 }
 
     /// Until when the credential may be handed out as it is; brought in line with every event.
     package internal(set) var freshness = Freshness.none

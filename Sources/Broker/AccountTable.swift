@@ -8,8 +8,8 @@ struct AccountTable {
     private(set) var count = 0
     private var byName: [Account]?
 
-    /// All accounts, in no order.
-    var all: some Sequence<Account> { slots.lazy.compactMap { $0 } }
+    /// All accounts, in no order; an array, since a lazy sequence is not specialised where another module walks it.
+    var all: [Account] { slots.compactMap { $0 } }
 
     init() {}
 

@@ -39,6 +39,7 @@ package final class Broker {
     var accessVersion: UInt64 = 1
     var wakes = WakeQueue()
     var crowd = DueCrowd()
+    var reconfiguration: Reconfiguration?
     // Credentials of accounts that are not configured now: kept as they are, in case they come back.
     var dormant: [AccountName: StoredCredential] = [:]
     var configured: [AccountDefinition] = []
@@ -58,11 +59,10 @@ package final class Broker {
     // Callers of our own that wait for a session or a grant, under numbers that no peer's caller has.
     var ownWaiters: [WaiterID: (BrokerAnswer) -> Void] = [:]
     var lastOwnWaiter = UInt64.max
-    private var lastReview: BootTime
-    private var announcedWake: BootTime?
-
-    // Clocks can be set and machines suspended without anybody saying so: everything is looked at again this often.
-    static let reviewInterval = Milliseconds.seconds(60)
+    var lastReview: BootTime
+    // Whom the review that is under way has not come to; it holds no account any more when it is at its end.
+    var unreviewed: ArraySlice<Account> = []
+    var announcedWake: BootTime?
 
     /// A broker without accounts whose store is not open yet.
     ///
@@ -111,7 +111,7 @@ package final class Broker {
     package var accountCount: Int { accounts.count }
 
     /// All accounts, in no order.
-    package var allAccounts: some Sequence<Account> { accounts.all }
+    package var allAccounts: [Account] { accounts.all }
 
     /// All accounts by name.
     package func accountsByName() -> [Account] { accounts.sorted() }
@@ -138,7 +138,7 @@ package final class Broker {
     func settle(_ account: Account, _ now: Instant) {
         account.renderedToken = nil
         account.freshness = account.session.freshness
-        account.version &+= 1
+        account.didChange()
         guard !account.isGone else {
             keepDormant(account)
             return
@@ -202,43 +202,7 @@ package final class Broker {
         settle(account, now)
     }
 
-    // MARK: Time
-
-    /// Does what is due; whoever keeps the clock calls it at the moment that was asked for, and when a clock was set.
-    package func wakeUp() {
-        let now = clock.now
-        announcedWake = nil
-        if now.boot >= lastReview + Self.reviewInterval {
-            review()
-        } else {
-            for account in wakes.take(dueAt: now.boot) { wakeUp(account) }
-        }
-        keeper.wakeUp()
-        desk.wakeUp()
-        scheduleWake()
-    }
-
-    /// Looks at every account again: a clock was set, or time has passed that nobody counted.
-    package func review() {
-        lastReview = clock.now.boot
-        _ = wakes.take(dueAt: lastReview)
-        for account in accounts.sorted() { wakeUp(account) }
-        memory.storeAgain()
-        scheduleWake()
-    }
-
-    func scheduleWake() {
-        let grants = keeper.nextWakeUp ?? .distantFuture
-        let next =
-            isShuttingDown
-            ? grants
-            : min(
-                wakes.next ?? .distantFuture, grants, desk.nextWakeUp ?? .distantFuture,
-                lastReview + Self.reviewInterval)
-        guard next != announcedWake else { return }
-        announcedWake = next
-        ports.waker.wake(at: next == .distantFuture ? nil : next)
-    }
+    // MARK: The end
 
     /// Begins no refresh any more and sends everybody away who waits; changes that are on their way to the disk go on.
     package func shutDown() {

@@ -5,32 +5,6 @@ package import Secrets
 
 /// Accounts coming, changing and going.
 extension Broker {
-    /// Takes the accounts that the configuration describes, instead of those that it described before.
-    ///
-    /// A name that an added account has is configuration's from now on; the added one is back when configuration lets go of it.
-    package func configure(_ definitions: [AccountDefinition]) {
-        let names = Set(definitions.map(\.name))
-        for old in configured where !names.contains(old.name) {
-            if let added = added[old.name], let account = accounts.find(old.name) {
-                change(account, to: added)
-            } else {
-                drop(old.name)
-            }
-        }
-        configured = definitions
-        for definition in definitions {
-            guard let account = accounts.find(definition.name) else {
-                add(definition)
-                continue
-            }
-            change(account, to: definition)
-        }
-        // Who is an administrator may have changed as well, so every verdict is to be reached again.
-        accessVersion += 1
-        for account in accounts.all { account.accessVersion = accessVersion }
-        observer?.brokerAccountsDidChange()
-    }
-
     /// Whether an account with that name is there, is on its way to the disk, or is hidden by a configured one.
     package func isTaken(_ name: AccountName) -> Bool {
         accounts.find(name) != nil || adding.contains(name) || added[name] != nil
@@ -178,10 +152,13 @@ extension Broker {
         identifyOnStart(account)
     }
 
-    private func change(_ account: Account, to definition: AccountDefinition) {
+    func change(_ account: Account, to definition: AccountDefinition) {
         let old = account.definition
         guard old != definition else { return }
         account.definition = definition
+        // Its rules may be others: verdicts that were reached a moment ago are not to be trusted.
+        accessVersion += 1
+        account.accessVersion = accessVersion
         if account.session.standing != .sealed { reconfigurePlatform(of: account, from: old) }
         let now = clock.now
         let effects = account.session.reconfigure(
@@ -195,7 +172,7 @@ extension Broker {
         }
     }
 
-    private func drop(_ name: AccountName) {
+    func drop(_ name: AccountName) {
         guard let account = accounts.find(name) else { return }
         endCommands(of: account, .stopped)
         observer?.broker(removes: account)

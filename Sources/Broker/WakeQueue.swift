@@ -27,10 +27,12 @@ struct WakeQueue {
         if heap.count > 1024, heap.count > live * 4 { compact() }
     }
 
-    /// Takes out everybody who is due.
-    mutating func take(dueAt now: BootTime) -> [Account] {
+    /// Takes out who is due, earliest first, having looked at so many entries at most: `next` says whether some are left.
+    mutating func take(dueAt now: BootTime, atMost limit: Int) -> [Account] {
         var due: [Account] = []
-        while let first = heap.first, first.at <= now {
+        var looked = 0
+        while looked < limit, let first = heap.first, first.at <= now {
+            looked += 1
             pop()
             if first.account.scheduledWake == first.at {
                 first.account.scheduledWake = nil

@@ -22,10 +22,20 @@ package enum Readiness {
 
 /// The one thread on which everything happens that is not a disk or another process.
 ///
-/// A thin face of sd-event. It is not `Sendable`, and neither is anything that it calls: whoever holds it is on its thread, and the
-/// compiler refuses to hand it to another one. Other threads reach it through a `Mailbox` only.
+/// Timers, signals, mailboxes and single descriptors are sources of sd-event, which serves one a turn at a cost that grows with
+/// their number. The many, clients, are in an epoll set beside it (`descriptors`), and sd-event is one more descriptor of that set: a
+/// turn is one wait, one batch of clients and one source, so that neither keeps the other waiting.
+///
+/// It is not `Sendable`, and neither is anything that it calls: whoever holds it is on its thread, and the compiler refuses to hand
+/// it to another one. Other threads reach it through a `Mailbox` only.
 package final class EventLoop {
     private let event: OpaquePointer
+    /// What is served by the batch.
+    package let descriptors: DescriptorSet
+    private let arming = Arming()
+    // sd-event has been told to look at its timers, and has not been asked since what is ready.
+    private var isArmed = false
+    private var code: Int32?
 
     /// A loop of its own for the calling thread; throws when descriptors or memory have run out.
     package init() throws(EventLoopFailure) {
@@ -33,28 +43,59 @@ package final class EventLoop {
         let result = sd_event_new(&event)
         guard result >= 0, let event else { throw EventLoopFailure(code: -result) }
         self.event = event
+        descriptors = try DescriptorSet(around: sd_event_get_fd(event))
     }
 
     deinit { sd_event_unref(event) }
 
     /// Runs until `stop`; returns its code.
     package func run() throws(EventLoopFailure) -> Int32 {
-        let result = sd_event_loop(event)
-        guard result >= 0 else { throw EventLoopFailure(code: -result) }
-        return result
+        while true {
+            _ = try turn(timeoutMilliseconds: -1)
+            if let code { return code }
+        }
     }
 
-    /// Lets `run` return `code` once the sources that are ready now have been served.
+    /// Lets `run` return `code` once what this turn found ready has been served.
     package func stop(code: Int32 = 0) {
-        sd_event_exit(event, code)
+        self.code = code
     }
 
-    /// Waits for one thing and serves it; for tests, which drive the loop themselves.
+    /// Waits for something and serves it; for tests, which drive the loop themselves.
     ///
     /// - Returns: whether there was anything within `timeout` milliseconds.
     package func runOnce(timeoutMilliseconds timeout: UInt64) throws(EventLoopFailure) -> Bool {
-        let result = sd_event_run(event, timeout * 1000)
+        try turn(timeoutMilliseconds: Int32(clamping: timeout))
+    }
+
+    private func turn(timeoutMilliseconds timeout: Int32) throws(EventLoopFailure) -> Bool {
+        let isPending = try arm()
+        let found = try descriptors.serve(timeoutMilliseconds: isPending ? 0 : timeout)
+        guard isPending || found.source else { return found.others }
+        // What sd-event has ready was asked by `arm` already, or is asked now.
+        let result = isPending ? 1 : sd_event_wait(event, 0)
+        isArmed = false
         guard result >= 0 else { throw EventLoopFailure(code: -result) }
+        guard result > 0 else { return found.others }
+        let dispatched = sd_event_dispatch(event)
+        guard dispatched >= 0 else { throw EventLoopFailure(code: -dispatched) }
+        return true
+    }
+
+    /// Tells sd-event to look at its timers where one was set since; answers whether a source is to be served already.
+    private func arm() throws(EventLoopFailure) -> Bool {
+        // Only a wait ends the state in which it does not look.
+        if isArmed, arming.isStale {
+            let result = sd_event_wait(event, 0)
+            guard result >= 0 else { throw EventLoopFailure(code: -result) }
+            isArmed = false
+            if result > 0 { return true }
+        }
+        guard !isArmed else { return false }
+        arming.isStale = false
+        let result = sd_event_prepare(event)
+        guard result >= 0 else { throw EventLoopFailure(code: -result) }
+        isArmed = result == 0
         return result > 0
     }
 
@@ -94,7 +135,7 @@ package final class EventLoop {
             }, box.pointer)
         guard result >= 0, let source else { throw EventLoopFailure(code: -result) }
         sd_event_source_set_enabled(source, Int32(SD_EVENT_OFF))
-        return LoopTimer(source: source, box: box)
+        return LoopTimer(source: source, box: box, arming: arming)
     }
 
     /// Calls `handler` for a signal, on the loop; the signal is blocked for the whole process.
@@ -142,10 +183,15 @@ package final class EventLoop {
         let mailbox = try Mailbox<Message>()
         let fd = mailbox.descriptor
         mailbox.watch = try watch(fd, events: Readiness.readable) { [unowned mailbox] _ in
-            for message in mailbox.takeAll() { handler(message) }
+            for message in mailbox.takeSome() { handler(message) }
         }
         return mailbox
     }
+}
+
+/// Whether a timer was set since sd-event looked at them last; the timers of a loop share it, and may outlive the loop.
+final class Arming {
+    var isStale = false
 }
 
 /// Keeps a handler where a C callback can find it.
@@ -193,11 +239,19 @@ package final class DescriptorWatch: LoopSource {
 ///
 /// It fires once for each setting.
 package final class LoopTimer: LoopSource {
+    private let arming: Arming
+
+    init(source: OpaquePointer, box: AnyObject, arming: Arming) {
+        self.arming = arming
+        super.init(source: source, box: box)
+    }
+
     /// Fires at `milliseconds` since boot, at once when that is past.
     package func set(bootMilliseconds milliseconds: Int64) {
         let (microseconds, overflow) = UInt64(clamping: milliseconds).multipliedReportingOverflow(by: 1000)
         sd_event_source_set_time(source, overflow ? .max : microseconds)
         sd_event_source_set_enabled(source, Int32(SD_EVENT_ONESHOT))
+        arming.isStale = true
     }
 
     /// Does not fire until it is set again.

@@ -13,6 +13,8 @@ package struct PlainCall: ~Escapable {
     package let text: Span<UInt8>
     /// The number parameter, of at most 18 digits; nil when it is not there.
     package let number: Int64?
+    /// Whether there are no spaces in it.
+    let isCompact: Bool
 
     /// What such a call consists of, in both spellings; `text` and `number` are the names of the parameters.
     package struct Form: Sendable {
@@ -45,14 +47,14 @@ package struct PlainCall: ~Escapable {
     package init?(_ frame: Span<UInt8>, _ form: borrowing Form) {
         guard frame.count > 12 else { return nil }
         if frame[11] == UInt8(ascii: "\"") {
-            self.init(frame, form.compact)
+            self.init(frame, form.compact, isCompact: true)
         } else {
-            self.init(frame, form.spaced)
+            self.init(frame, form.spaced, isCompact: false)
         }
     }
 
     @_lifetime(copy frame)
-    private init?(_ frame: Span<UInt8>, _ pieces: borrowing Form.Pieces) {
+    private init?(_ frame: Span<UInt8>, _ pieces: borrowing Form.Pieces, isCompact: Bool) {
         guard ByteSearch.matches(pieces.beforeID.span, frame, at: 0) else { return nil }
         let idStart = pieces.beforeID.count
         guard let idEnd = Self.endOfInteger(frame, from: idStart),
@@ -79,13 +81,17 @@ package struct PlainCall: ~Escapable {
         rawID = frame.extracting(idStart..<idEnd)
         text = frame.extracting(textStart..<textEnd)
         self.number = number
+        self.isCompact = isCompact
     }
 
+    /// Digits of the longest id that is known.
+    package static let idDigits = 18
+
     // 1 to 18 digits: no sign, no fraction, no leading zero, and no overflow.
-    private static func endOfInteger(_ frame: Span<UInt8>, from start: Int) -> Int? {
+    static func endOfInteger(_ frame: Span<UInt8>, from start: Int) -> Int? {
         var end = start
         while end < frame.count, frame[end] &- 48 < 10 { end += 1 }
-        guard (1...18).contains(end - start), frame[start] != 48 || end == start + 1 else { return nil }
+        guard (1...idDigits).contains(end - start), frame[start] != 48 || end == start + 1 else { return nil }
         return end
     }
 }

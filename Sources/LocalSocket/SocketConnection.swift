@@ -12,14 +12,21 @@ package final class SocketConnection: Connection {
     /// Whether it came in on the administration socket.
     package let isAdminSocket: Bool
     /// What the handler keeps for it.
-    package var state: AnyObject?
+    package var state: AnyObject? {
+        get { kept }
+        set { kept = newValue }
+    }
 
+    // Private, as are `queued` and others beside it: the compiler then sees all accesses and need not check them at run time.
+    private var kept: AnyObject?
     let descriptor: Int32
     private var pin: PeerPin?
     private var isPinned = false
     private unowned let server: SocketServer
     private var output = SecretBuffer()
     private var sent = 0
+    // `output.count`, less `sent`.
+    private var queued = 0
     private var closesWhenFlushed = false
     private var interest = Readiness.readable
     private var hasEndedInput = false
@@ -51,7 +58,7 @@ package final class SocketConnection: Connection {
     }
 
     /// Bytes that are queued because the client does not read.
-    package var unsentBytes: Int { output.count - sent }
+    package var unsentBytes: Int { queued }
 
     /// Sends at once what the kernel takes and queues the rest; a broken connection is ended.
     package func send(_ bytes: Span<UInt8>) {
@@ -66,6 +73,7 @@ package final class SocketConnection: Connection {
         }
         guard taken < bytes.count else { return }
         output.append(bytes.extracting(taken..<bytes.count))
+        queued += bytes.count - taken
         updateInterest()
     }
 
@@ -92,6 +100,7 @@ package final class SocketConnection: Connection {
             return
         }
         sent += taken
+        queued -= taken
         if unsentBytes == 0 {
             output.removeAll()
             output.shrink(to: 0)
@@ -105,34 +114,35 @@ package final class SocketConnection: Connection {
     }
 
     /// Reads once: a client that sends without end gets its turn like everybody.
+    ///
+    /// - Returns: how many bytes of `room` hold what the client sent; they are secret where it saves something, and the caller wipes them.
     func receive(_ events: UInt32, into room: UnsafeMutableRawBufferPointer, _ handler: any ConnectionHandler)
+        -> Int
     {
         guard !hasEndedInput else {
             // Nothing is read any more, so this is the end of the other direction, or an error.
             end()
-            return
+            return 0
         }
         let count = recv(descriptor, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
         guard count > 0 else {
-            if count < 0, errno == EAGAIN || errno == EINTR { return }
+            if count < 0, errno == EAGAIN || errno == EINTR { return 0 }
             guard count == 0, events & Readiness.hangUp == 0 else {
                 end()
-                return
+                return 0
             }
             // Only half of it was closed, as by `nc -N`: the answers are still wanted.
             hasEndedInput = true
             updateInterest()
             handler.connectionDidEndInput(self)
-            return
+            return 0
         }
-        let bytes = UnsafeMutableRawBufferPointer(rebasing: room[..<count])
         if !closesWhenFlushed {
             // `count` bytes of `room` were just written by recv.
-            handler.connection(
-                self, didReceive: UnsafeRawBufferPointer(bytes).bindMemory(to: UInt8.self).span)
+            let bytes = UnsafeRawBufferPointer(rebasing: room[..<count])
+            handler.connection(self, didReceive: bytes.bindMemory(to: UInt8.self).span)
         }
-        // What clients save is secret.
-        if let base = bytes.baseAddress { explicit_bzero(base, count) }
+        return count
     }
 
     /// Returns what the socket took; negative when it is broken.
@@ -159,6 +169,7 @@ package final class SocketConnection: Connection {
         isClosed = true
         output.removeAll()
         sent = 0
+        queued = 0
         server.didClose(self)
     }
 }

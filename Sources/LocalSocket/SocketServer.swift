@@ -6,15 +6,13 @@ package import Log
 
 /// Serves clients on Unix sockets: accepts, reads, writes, and knows who is there.
 ///
-/// Difficulty: sd-event serves one source a turn, so a source for each client halves the speed at 16 clients and loses
-/// nine tenths at 256. All clients are in one epoll set that is itself one source of the loop, and a whole batch is served in a turn.
-/// A failed accept or a broken client never ends anything but itself.
-package final class SocketServer {
+/// Clients are in the loop's set of descriptors, and a whole batch is served in a turn. A failed accept or a broken client never ends
+/// anything but itself.
+package final class SocketServer: DescriptorHandler {
     private let loop: EventLoop
     private let handler: any ConnectionHandler
     private let log: Logger
-    private let epoll: Int32
-    private var watch: DescriptorWatch?
+    private let descriptors: DescriptorSet
     private var retryTimer: LoopTimer?
     private var listeners: [UInt64: Listener] = [:]
     // By the lower half of their ids: a batch finds its clients without hashing.
@@ -23,15 +21,14 @@ package final class SocketServer {
     // Closed as soon as they have read what they were told last; all have the same time for it.
     private var lingering: [(connection: SocketConnection, until: Int64)] = []
     private var lingerTimer: LoopTimer?
-    private var ready: UnsafeMutableBufferPointer<cl_ready>
     private let room: UnsafeMutableRawBufferPointer
+    // As much of `room` holds what clients of this batch have sent.
+    private var unwiped = 0
     private var lastID: UInt64 = 0
     // Closed to make room for one accept when descriptors run out, so that the waiting client is told by a close.
     private var spare: Int32
     private var nextShortageNote: Int64 = 0
 
-    static let batchSize = 256
-    static let batchesPerTurn = 8
     static let readSize = 64 * 1024
     private static let lingerMilliseconds: Int64 = 5000
     private static let slotBits: UInt64 = 24
@@ -46,12 +43,11 @@ package final class SocketServer {
         self.loop = loop
         self.handler = handler
         self.log = log
-        epoll = cl_epoll_create()
-        guard epoll >= 0 else { throw EventLoopFailure(code: errno) }
+        descriptors = loop.descriptors
         spare = cl_open("/dev/null", O_RDONLY, 0)
-        ready = .allocate(capacity: Self.batchSize)
         room = .allocate(byteCount: Self.readSize, alignment: 16)
-        watch = try loop.watch(epoll, events: Readiness.readable) { [unowned self] _ in serveBatch() }
+        precondition(descriptors.handler == nil)
+        descriptors.handler = self
         retryTimer = try loop.makeTimer { [unowned self] in resumeListening() }
         lingerTimer = try loop.makeTimer { [unowned self] in endLingering() }
     }
@@ -59,8 +55,8 @@ package final class SocketServer {
     deinit {
         if let base = room.baseAddress { explicit_bzero(base, room.count) }
         room.deallocate()
-        ready.deallocate()
-        close(epoll)
+        for listener in listeners.values { descriptors.remove(listener.descriptor) }
+        for case let connection? in slots { descriptors.remove(connection.descriptor) }
         if spare >= 0 { close(spare) }
     }
 
@@ -90,7 +86,7 @@ package final class SocketServer {
     package func listen(on descriptor: Int32, isAdmin: Bool) throws(EventLoopFailure) {
         guard cl_set_nonblocking(descriptor) == 0 else { throw EventLoopFailure(code: errno) }
         let id = nextID(slot: Self.noSlot)
-        guard cl_epoll_add(epoll, descriptor, Readiness.readable, id) == 0 else {
+        guard descriptors.add(descriptor, Readiness.readable, token: id) else {
             throw EventLoopFailure(code: errno)
         }
         listeners[id] = Listener(descriptor: descriptor, isAdmin: isAdmin)
@@ -99,7 +95,7 @@ package final class SocketServer {
     /// Takes no more clients.
     package func stopListening() {
         for listener in listeners.values {
-            _ = cl_epoll_remove(epoll, listener.descriptor)
+            descriptors.remove(listener.descriptor)
             close(listener.descriptor)
         }
         listeners = [:]
@@ -126,34 +122,32 @@ package final class SocketServer {
 
     // MARK: A batch
 
-    private func serveBatch() {
-        // What became ready meanwhile is served in the same turn of the loop, which costs more than a batch does; a few times only,
-        // so that timers and answers from other threads have their turn.
-        for _ in 0..<Self.batchesPerTurn {
-            let count = cl_epoll_wait(epoll, ready.baseAddress, Int32(Self.batchSize), 0)
-            guard count > 0 else { return }
-            for index in 0..<Int(count) {
-                let event = ready[index]
-                if let connection = connection(event.token) {
-                    serve(connection, event.events)
-                } else if let listener = listeners[event.token] {
-                    accept(listener)
-                }
-            }
-            handler.batchDidEnd()
+    /// Serves a client, or lets those in who wait.
+    package func descriptorIsReady(_ token: UInt64, _ events: UInt32) {
+        if let connection = connection(token) {
+            serve(connection, events)
+        } else if let listener = listeners[token] {
+            accept(listener)
         }
+    }
+
+    /// Wipes what the clients of the batch have sent: it was overwritten by each that followed.
+    package func batchDidEnd() {
+        handler.batchDidEnd()
+        if unwiped > 0, let base = room.baseAddress { explicit_bzero(base, unwiped) }
+        unwiped = 0
     }
 
     private func serve(_ connection: SocketConnection, _ events: UInt32) {
         if events & Readiness.writable != 0 { connection.flush() }
         if events & ~Readiness.writable != 0, !connection.isClosed {
-            connection.receive(events, into: room, handler)
+            unwiped = max(unwiped, connection.receive(events, into: room, handler))
         }
     }
 
     private func accept(_ listener: Listener) {
         // As many as one batch may hold: a storm of connections must not keep the clients that are served waiting.
-        for _ in 0..<Self.batchSize {
+        for _ in 0..<DescriptorSet.batchSize {
             let descriptor = cl_accept(listener.descriptor)
             if descriptor >= 0 {
                 admit(descriptor, isAdmin: listener.isAdmin)
@@ -180,7 +174,7 @@ package final class SocketServer {
         let slot = freeSlots.popLast() ?? slots.count
         let id = nextID(slot: slot)
         // Asked last: what was admitted is counted until it is closed.
-        guard slot < Self.noSlot, cl_epoll_add(epoll, descriptor, Readiness.readable, id) == 0,
+        guard slot < Self.noSlot, descriptors.add(descriptor, Readiness.readable, token: id),
             handler.shouldAdmit(peer, isAdminSocket: isAdmin)
         else {
             if slot < slots.count { freeSlots.append(slot) }
@@ -220,7 +214,7 @@ package final class SocketServer {
             log.log(.error, "Could not accept a client", (.code, .integer(Int64(code))))
         }
         for listener in listeners.values {
-            _ = cl_epoll_remove(epoll, listener.descriptor)
+            descriptors.remove(listener.descriptor)
         }
         retryTimer?.set(bootMilliseconds: cl_boot_milliseconds() + 100)
     }
@@ -228,14 +222,14 @@ package final class SocketServer {
     private func resumeListening() {
         if spare < 0 { spare = cl_open("/dev/null", O_RDONLY, 0) }
         for (id, listener) in listeners {
-            _ = cl_epoll_add(epoll, listener.descriptor, Readiness.readable, id)
+            _ = descriptors.add(listener.descriptor, Readiness.readable, token: id)
         }
     }
 
     // MARK: For connections
 
     func setInterest(_ connection: SocketConnection, _ events: UInt32) {
-        _ = cl_epoll_modify(epoll, connection.descriptor, events, connection.id)
+        descriptors.modify(connection.descriptor, events, token: connection.id)
     }
 
     /// Gives a connection some time to read what is queued for it.
@@ -258,7 +252,7 @@ package final class SocketServer {
         slots[slot] = nil
         freeSlots.append(slot)
         connectionCount -= 1
-        _ = cl_epoll_remove(epoll, connection.descriptor)
+        descriptors.remove(connection.descriptor)
         close(connection.descriptor)
         handler.connectionDidClose(connection)
     }

@@ -18,18 +18,44 @@ extension RPCServer {
         var answers: [(call: Call, result: SecretBytes)]
     }
 
+    /// Answers the calls at the front of `bytes` that repeat the last one; returns how many bytes they take.
+    ///
+    /// For a client that owes no rest of a frame, and for which nothing is gathered.
+    func answerRepeats(_ bytes: Span<UInt8>, _ client: Client) -> Int {
+        guard let prepared = client.prepared, !client.isEnding, prepared.holds(at: now) else { return 0 }
+        return answerRepeats(bytes, prepared, client, &output)
+    }
+
+    // One access to the buffer for all of it: each costs as much as copying a short answer.
+    private func answerRepeats(
+        _ bytes: Span<UInt8>, _ prepared: PreparedAnswer, _ client: Client, _ output: inout SecretBuffer
+    ) -> Int {
+        var start = 0
+        while !client.isEnding {
+            let number = output.appendRepeats(bytes, from: &start, prepared, piece: Self.outputPiece)
+            guard number > 0 else { break }
+            // Before they leave: a client that turns out to be gone has what it was given noted.
+            if prepared.count(number) { noteLater(client) }
+            output.withSpan { deliver($0, to: client) }
+            output.rewind()
+        }
+        return start
+    }
+
     /// Answers a frame that is a `token.get` in its usual form; false when it is anything else, or anything is out of the ordinary.
     func answerAtOnce(_ frame: Span<UInt8>, _ client: Client) -> Bool {
         guard let call = PlainCall(frame, usualGet) else { return false }
-        let seconds = call.number ?? 0
-        guard seconds <= 31_536_000 else { return false }
-        if let (result, count) = client.prepared?.take(call.text, minValid: .seconds(seconds), now: now) {
-            if count == 1 { noteLater(client) }
-            reply(rawID: call.rawID, result: result)
-            return true
+        let minValid = Milliseconds.seconds(call.number ?? 0)
+        guard minValid.count <= 31_536_000_000, let account = broker.account(named: call.text),
+            let (grip, result) = answerAtOnce(account, minValid: minValid, rawID: call.rawID, client)
+        else { return false }
+        // Who may only because of its unit is looked at anew with each request.
+        // Ids differ in length, and a line that is too long is refused.
+        if !grip.restsOnUnit, frame.count + PlainCall.idDigits <= limits.frameBytes {
+            client.prepared = PreparedAnswer(
+                RepeatedCall(frame, call, usualGet), minValid: minValid, grip: grip, result: result)
         }
-        guard let account = broker.account(named: call.text) else { return false }
-        return answerAtOnce(account, minValid: .seconds(seconds), rawID: call.rawID, client)
+        return true
     }
 
     /// The same for a request that was parsed because it is written in another way.
@@ -55,30 +81,25 @@ extension RPCServer {
             }
         }
         guard let account = found else { return false }
-        return answerAtOnce(account, minValid: minValid, rawID: request.rawID, client)
+        return answerAtOnce(account, minValid: minValid, rawID: request.rawID, client) != nil
     }
 
-    /// Answers for a fresh credential that this connection was given before, and prepares the answer to the next such request.
+    /// Answers for a fresh credential that this connection was given before; nil when anything is out of the ordinary.
     private func answerAtOnce(
         _ account: Account, minValid: Milliseconds, rawID: Span<UInt8>, _ client: Client
-    ) -> Bool {
+    ) -> (Grip, SecretBytes)? {
         let freshness = account.freshness
         guard let grip = client.heldGrip(on: account), grip.isWritten,
             freshness.generation == grip.auditedGeneration,
             freshness.holds(at: now, minValid: minValid),
             role(of: client, grip) != nil, let result = renderedToken(account)
-        else { return false }
+        else { return nil }
         countRepeat(client, grip, .tokenGet)
         counters.answeredAtOnce += 1
         countPrepared(client)
-        // Who may only because of its unit is looked at anew with each request.
-        if !grip.restsOnUnit { client.prepared = PreparedAnswer(grip: grip, result: result) }
-        reply(rawID: rawID, result: result)
-        return true
-    }
-
-    private func reply(rawID: Span<UInt8>, result: SecretBytes) {
-        if output.appendResponse(rawID: rawID, result: result) >= Self.outputPiece { flush() }
+        output.appendResponse(rawID: rawID, result: result)
+        if output.count >= Self.outputPiece { flush() }
+        return (grip, result)
     }
 
     @inline(__always)
@@ -243,17 +264,5 @@ extension RPCServer: AuditObserver {
         }
         guard account.session.held == nil else { return nil }
         return CallFailure(.signInNeeded(.signedOut, retryAfter: nil), account: account.name)
-    }
-}
-
-extension SecretBuffer {
-    /// Appends a response and its line end, and answers how long the content is then: one access for all of it.
-    fileprivate mutating func appendResponse(rawID: Span<UInt8>, result: SecretBytes) -> Int {
-        append(#"{"jsonrpc":"2.0","id":"#)
-        append(rawID)
-        append(#","result":"#)
-        append(result)
-        append("}\n")
-        return count
     }
 }

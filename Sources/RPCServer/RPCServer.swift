@@ -47,7 +47,7 @@ package final class RPCServer: ConnectionHandler {
     // Clients that owe the rest of a frame.
     var unfinished: [UInt64: Client] = [:]
     var isFrameAlarmSet = false
-    /// The time of this batch: what was read in one turn is judged by one moment.
+    /// The time of this batch: what was ready at once is judged by one moment.
     private var batchNow: Instant?
 
     static let outputPiece = 64 * 1024
@@ -169,6 +169,17 @@ package final class RPCServer: ConnectionHandler {
     package func connection(_ connection: any Connection, didReceive bytes: Span<UInt8>) {
         guard let client = connection.state as? Client else { return }
         currentClient = client
+        // What was counted is what it owes.
+        let repeats = client.countedBytes == 0 ? answerRepeats(bytes, client) : 0
+        if repeats < bytes.count {
+            take(bytes.extracting(repeats...), from: client)
+            flush()
+        }
+        currentClient = nil
+        if repeats < bytes.count, !client.isEnding { countPartialFrame(client) }
+    }
+
+    private func take(_ bytes: Span<UInt8>, from client: Client) {
         var document = self.document.take() ?? JSONDocument()
         do throws(FramingFailure<Never>) {
             try client.framer.push(bytes) { frame in
@@ -181,14 +192,14 @@ package final class RPCServer: ConnectionHandler {
                 CallFailure(invalidRequest: "the frame is too long; \(limits.frameBytes) bytes are allowed"))
         }
         self.document = consume document
-        flush()
-        currentClient = nil
-        batchNow = nil
-        if !client.isEnding { countPartialFrame(client) }
     }
 
-    /// Has nothing left to do: each client's answers left at the end of its turn.
-    package func batchDidEnd() {}
+    /// Wipes what was answered: each client's answers left at the end of its turn, and those of the next overwrote them.
+    package func batchDidEnd() {
+        output.removeAll()
+        output.shrink(to: 2 * Self.outputPiece)
+        batchNow = nil
+    }
 
     // MARK: Answers
 
@@ -207,11 +218,10 @@ package final class RPCServer: ConnectionHandler {
     func flush() {
         guard !output.isEmpty else { return }
         if let currentClient { output.withSpan { deliver($0, to: currentClient) } }
-        output.removeAll()
-        output.shrink(to: 2 * Self.outputPiece)
+        output.rewind()
     }
 
-    private func deliver(_ bytes: Span<UInt8>, to client: Client) {
+    func deliver(_ bytes: Span<UInt8>, to client: Client) {
         guard !client.isEnding else { return }
         // One whole answer may wait however long it is; a client that leaves more than that does not read.
         let unsent = client.connection.unsentBytes

@@ -8,6 +8,8 @@ package struct SecretBuffer: ~Copyable {
     private var storage: UnsafeMutableBufferPointer<UInt8>
     /// Bytes of content.
     package private(set) var count = 0
+    // Bytes at the start of `storage` that may hold what was rewound and is not wiped yet, or less than `count`.
+    private var unwiped = 0
 
     /// An empty buffer with room for `capacity` bytes.
     package init(capacity: Int = 0) {
@@ -15,7 +17,7 @@ package struct SecretBuffer: ~Copyable {
     }
 
     deinit {
-        Self.wipe(storage, count)
+        Self.wipe(storage, max(count, unwiped))
         storage.deallocate()
     }
 
@@ -42,9 +44,10 @@ package struct SecretBuffer: ~Copyable {
         if count > 0, let from = storage.baseAddress, let to = larger.baseAddress {
             memcpy(to, from, count)
         }
-        Self.wipe(storage, count)
+        Self.wipe(storage, max(count, unwiped))
         storage.deallocate()
         storage = larger
+        unwiped = 0
     }
 
     /// Appends one byte.
@@ -95,6 +98,21 @@ package struct SecretBuffer: ~Copyable {
         count += bytes.count
     }
 
+    /// Appends three constants with bytes and a secret between them: room is made once for all of it.
+    package mutating func append(
+        _ head: StaticString, _ bytes: Span<UInt8>, _ middle: StaticString, _ secret: SecretBytes,
+        _ tail: StaticString
+    ) {
+        reserve(
+            head.utf8CodeUnitCount + bytes.count + middle.utf8CodeUnitCount + secret.count
+                + tail.utf8CodeUnitCount)
+        append(head)
+        append(bytes)
+        append(middle)
+        secret.withSpan { append($0) }
+        append(tail)
+    }
+
     /// Appends the decimal digits of `number`.
     package mutating func append(decimal number: Int64) {
         var digits = InlineArray<20, UInt8>(repeating: 0)
@@ -109,9 +127,16 @@ package struct SecretBuffer: ~Copyable {
         append(digits.span.extracting(start..<20))
     }
 
-    /// Drops and wipes the content, keeps the room.
+    /// Drops and wipes the content, and what was there before a `rewind`; keeps the room.
     package mutating func removeAll() {
-        Self.wipe(storage, count)
+        Self.wipe(storage, max(count, unwiped))
+        count = 0
+        unwiped = 0
+    }
+
+    /// Drops the content and leaves it to be overwritten: whoever writes the next at once owes a `removeAll` behind the last.
+    package mutating func rewind() {
+        unwiped = max(count, unwiped)
         count = 0
     }
 
@@ -134,6 +159,8 @@ package struct SecretBuffer: ~Copyable {
     /// Gives back room that a rare large content needed.
     package mutating func shrink(to capacity: Int) {
         guard isEmpty, storage.count > capacity else { return }
+        Self.wipe(storage, unwiped)
+        unwiped = 0
         storage.deallocate()
         storage = .allocate(capacity: capacity)
     }

@@ -44,16 +44,16 @@ extension Daemon: DaemonControl {
         // It has sent its message, so it is at its end.
         reloadThread?.join()
         reloadThread = nil
-        let waiting = reloads.removeFirst()
         switch result {
         case .success(let configuration):
             settings = configuration.settings
             level.value = configuration.settings.logLevel
-            broker.configure(configuration.accounts)
-            log.log(
-                .notice, "Configuration loaded", id: MessageID.configurationLoaded,
-                (.count, .integer(Int64(configuration.accounts.count))))
-            reopenStore { [unowned self] in waiting(.done(accounts: broker.accountCount)) }
+            broker.reconfigure(configuration.accounts) { [unowned self] in
+                log.log(
+                    .notice, "Configuration loaded", id: MessageID.configurationLoaded,
+                    (.count, .integer(Int64(configuration.accounts.count))))
+                answerReload(.done(accounts: broker.accountCount))
+            }
         case .failure(let failure):
             for fault in failure.faults {
                 log.log(
@@ -61,8 +61,14 @@ extension Daemon: DaemonControl {
                     id: MessageID.configurationRefused,
                     (.reason, .public(fault.line)))
             }
-            reopenStore { waiting(.refused(failure.faults.map(\.line))) }
+            answerReload(.refused(failure.faults.map(\.line)))
         }
+    }
+
+    // Only now is there none under way: the next one would otherwise overtake what this one has left to do.
+    private func answerReload(_ outcome: ReloadOutcome) {
+        let waiting = reloads.removeFirst()
+        reopenStore { waiting(outcome) }
         serviceManager.ready(status: statusLine)
         if !reloads.isEmpty { startReload() }
     }

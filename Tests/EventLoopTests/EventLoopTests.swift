@@ -3,6 +3,44 @@ import EventLoop
 import Glibc
 import Testing
 
+/// Descriptors with something to read, which nobody reads.
+private final class Crowd: DescriptorHandler {
+    private(set) var served: [Int]
+    private(set) var batches = 0
+    var removesAll = false
+    var whenServed: () -> Void = {}
+    private let loop: EventLoop
+    private var ends: [Int32] = []
+
+    init(_ count: Int, in loop: EventLoop) throws {
+        self.loop = loop
+        served = Array(repeating: 0, count: count)
+        for number in 1...count {
+            var pair: [Int32] = [0, 0]
+            #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+            var byte: UInt8 = 7
+            #expect(write(pair[1], &byte, 1) == 1)
+            ends += pair
+            #expect(loop.descriptors.add(pair[0], Readiness.readable, token: UInt64(number)))
+        }
+        loop.descriptors.handler = self
+    }
+
+    deinit {
+        for end in ends { close(end) }
+    }
+
+    func descriptorIsReady(_ token: UInt64, _ events: UInt32) {
+        served[Int(token) - 1] += 1
+        whenServed()
+        if removesAll {
+            for end in stride(from: 0, to: ends.count, by: 2) { loop.descriptors.remove(ends[end]) }
+        }
+    }
+
+    func batchDidEnd() { batches += 1 }
+}
+
 @Suite struct `The event loop` {
     /// Lets the loop run until `isDone`, at most five seconds.
     private func run(_ loop: EventLoop, until isDone: () -> Bool) throws {
@@ -134,6 +172,51 @@ import Testing
         _ = try loop.runOnce(timeoutMilliseconds: 100)
         #expect(fired == 1)
         #expect(try !loop.runOnce(timeoutMilliseconds: 0))
+    }
+
+    @Test func `descriptors that are always ready leave timers and messages their turns`() throws {
+        let loop = try EventLoop()
+        let crowd = try Crowd(3, in: loop)
+        var fired = 0
+        let timer = try loop.makeTimer { fired += 1 }
+        var received: [Int] = []
+        let mailbox: Mailbox<Int> = try loop.makeMailbox { received.append($0) }
+        for number in 0..<1000 { mailbox.send(number) }
+        timer.set(bootMilliseconds: 0)
+        var turns = 0
+        while received.count < 1000 || fired == 0, turns < 100 {
+            let before = received.count
+            _ = try loop.runOnce(timeoutMilliseconds: 0)
+            turns += 1
+            #expect(received.count - before <= Mailbox<Int>.handedPerTurn)
+        }
+        withExtendedLifetime((timer, mailbox)) {}
+        #expect(received == Array(0..<1000))
+        #expect(fired == 1)
+        // Every one of them was served in every turn.
+        #expect(crowd.served == Array(repeating: turns, count: 3))
+        #expect(crowd.batches == turns)
+    }
+
+    @Test func `a descriptor that is removed from within its batch is not served after`() throws {
+        let loop = try EventLoop()
+        let crowd = try Crowd(2, in: loop)
+        crowd.removesAll = true
+        for _ in 0..<3 { _ = try loop.runOnce(timeoutMilliseconds: 0) }
+        #expect(crowd.batches == 1)
+        #expect(try !loop.runOnce(timeoutMilliseconds: 0))
+    }
+
+    @Test func `a timer that is set by a descriptor's handler fires`() throws {
+        let loop = try EventLoop()
+        let crowd = try Crowd(1, in: loop)
+        var fired = 0
+        let timer = try loop.makeTimer { fired += 1 }
+        _ = try loop.runOnce(timeoutMilliseconds: 0)
+        crowd.whenServed = { timer.set(bootMilliseconds: 0) }
+        crowd.removesAll = true
+        try run(loop) { fired == 1 }
+        #expect(fired == 1)
     }
 
     @Test func `stopping ends the run with a code`() throws {

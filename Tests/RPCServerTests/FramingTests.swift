@@ -1,3 +1,4 @@
+import Broker
 import BrokerSupport
 import CredentialCore
 import RPCServer
@@ -24,6 +25,53 @@ import Testing
         stage.receive(Self.request + "\r\n\n\r\n" + Self.request + "\n" + Self.request + "\n", from: client)
         stage.run()
         #expect(client.takeLines() == [Expected.token(), Expected.token(), Expected.token()])
+    }
+
+    /// What the same bytes are answered with by a client for whom nothing is prepared, which is asked one call at a time.
+    private func answers(_ lines: [String], _ stage: Stage) throws -> [String] {
+        try lines.flatMap { line in
+            let client = try #require(stage.connect())
+            defer { client.close(flush: false) }
+            return stage.ask(client, line).split(separator: "\n").map(String.init)
+        }
+    }
+
+    @Test func `calls that repeat the last one are answered like all others, wherever they are cut`() throws {
+        let (stage, client) = try Stage.serving()
+        func get(_ id: String, _ rest: String = "") -> String {
+            #"{"jsonrpc":"2.0","id":\#(id),"method":"token.get","params":{"account":"bot"\#(rest)}}"#
+        }
+        let spaced = #"{"jsonrpc": "2.0", "id": 7, "method": "token.get", "params": {"account": "bot"}}"#
+        let lines = [
+            get("1"), get("2"), get("123456789012345678"), get("0"), spaced, spaced, get("3"), get("4"),
+            get("3", #","min_valid":60"#), get("4", #","min_valid":60"#), get("4", #","min_valid":61"#),
+            get("01"),
+            get("1234567890123456789"), get("\"a\""), get("5"), get("5"), get("-1"), get("1.0"), get("null"),
+            get(""),
+            get("6"), get("6") + " ", get("6"), " " + get("6"), get("6"), get("6") + "x", get("6"),
+            get("7", #","min_valid":99999999"#), get("8"), get("8"),
+        ]
+        let expected = try answers(lines, stage)
+        let bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+        _ = stage.ask(client, get("1"))
+        for cut in 0...bytes.count {
+            stage.receive(Array(bytes[..<cut]), from: client)
+            stage.receive(Array(bytes[cut...]), from: client)
+            stage.run()
+            let lines = client.takeLines()
+            if lines != expected {
+                Issue.record("cut at \(cut): \(lines)")
+                return
+            }
+        }
+    }
+
+    @Test func `what is prepared ends with the credential and with the rules, for the next turn`() throws {
+        let (stage, client) = try Stage.serving()
+        for _ in 0..<3 { #expect(stage.ask(client, Self.request) == Expected.token() + "\n") }
+        stage.policy = Policy(instance: .user(uid: 1))
+        stage.broker.configure([Definitions.http("bot")])
+        #expect(stage.ask(client, Self.request).contains(#""kind":"account_unknown""#))
     }
 
     @Test func `a frame of one mebibyte is read and one byte more ends the connection with an error`() throws

@@ -125,4 +125,28 @@ private func content(_ buffer: borrowing SecretBuffer) -> [UInt8] {
         #expect(room() == [UInt8](repeating: 0, count: 10))
         #expect(buffer.capacity == 64)
     }
+
+    @Test func `what is rewound is overwritten, and wiped at the latest when all is dropped`() {
+        var buffer = SecretBuffer(capacity: 16)
+        buffer.append("0123456789")
+        let base = buffer.withSpan { $0.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } }
+        func room() -> [UInt8] {
+            Array(UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: base), count: 10))
+        }
+        buffer.rewind()
+        #expect(content(buffer) == [])
+        buffer.append("abc")
+        #expect(room() == Array("abc3456789".utf8))
+        buffer.rewind()
+        buffer.append("x")
+        #expect(content(buffer) == Array("x".utf8))
+        buffer.removeAll()
+        #expect(room() == [UInt8](repeating: 0, count: 10))
+    }
+
+    @Test func `pieces around a secret are one text`() {
+        var buffer = SecretBuffer()
+        buffer.append("<", Array("12".utf8).span, "|", SecretBytes("token"), ">")
+        #expect(content(buffer) == Array("<12|token>".utf8))
+    }
 }

@@ -15,6 +15,8 @@ final class Requester {
         let make: (UInt64) throws(RefreshFailure) -> FetchRequest
         let completion: (Outcome) -> Void
         var sentAt: BootTime?
+        /// It waited when its origin was given up, is out of the gate, and is told soon.
+        var isDismissed = false
     }
 
     private let fetcher: any FetchPort
@@ -24,6 +26,11 @@ final class Requester {
     private var gates: [String: OriginGate] = [:]
     private var lastID: UInt64 = 0
     private var turns: [UInt64] = []
+    private var dismissed: ArraySlice<UInt64> = []
+    private var dismissedFor = Milliseconds.zero
+
+    /// As many that were sent away together are told so in one turn of the loop.
+    static let toldPerTurn = 64
     private var isClosed = false
 
     init(fetcher: any FetchPort, clock: any Clock, draw: @escaping () -> UInt64) {
@@ -70,7 +77,7 @@ final class Requester {
 
     private func refuseToSend(_ id: UInt64) {
         guard let request = requests.removeValue(forKey: id) else { return }
-        leaveGate(request.origin, id, .unknown)
+        if !request.isDismissed { leaveGate(request.origin, id, .unknown) }
         request.completion(.notSent(RefreshFailure(.sourceUnavailable)))
     }
 
@@ -78,7 +85,18 @@ final class Requester {
     func cancel(_ id: UInt64) {
         guard let request = requests.removeValue(forKey: id) else { return }
         if request.sentAt != nil { fetcher.cancel(id) }
-        leaveGate(request.origin, id, .unknown)
+        if !request.isDismissed { leaveGate(request.origin, id, .unknown) }
+    }
+
+    /// Whether some were sent away and have not been told.
+    var owesRefusals: Bool { !dismissed.isEmpty }
+
+    /// Tells some of those who were sent away, in the order in which they came.
+    func tellDismissed() {
+        let some = dismissed.prefix(Self.toldPerTurn)
+        dismissed.removeFirst(some.count)
+        if dismissed.isEmpty { dismissed = [] }
+        for id in some { refuse(id, dismissedFor) }
     }
 
     /// Takes what came of a request; an unknown id is dropped.
@@ -115,14 +133,17 @@ final class Requester {
     }
 
     private func leaveGate(_ origin: String, _ id: UInt64, _ outcome: OriginGate.Outcome) {
-        guard var gate = gates[origin] else { return }
-        let turn = gate.leave(id, outcome: outcome, now: clock.now.boot)
-        gates[origin] = gate.isIdle ? nil : gate
+        // Changed where it is: a copy would be one of everybody who waits.
+        guard let turn = gates[origin]?.leave(id, outcome: outcome, now: clock.now.boot) else { return }
+        if gates[origin]?.isIdle ?? false { gates[origin] = nil }
         switch turn {
         case .nobody: break
         case .one(let next): take(turn: next)
-        case .refused(let dismissed, let retryAfter):
-            for id in dismissed { refuse(id, retryAfter) }
+        case .refused(let waiting, let retryAfter):
+            for id in waiting { requests[id]?.isDismissed = true }
+            dismissed += waiting
+            dismissedFor = retryAfter
+            tellDismissed()
         }
     }
 
