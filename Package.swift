@@ -36,6 +36,7 @@ let package = Package(
         .executable(name: "chatauth-fetch", targets: ["chatauth-fetch"]),
         .executable(name: "chatauth", targets: ["chatauth"]),
         .executable(name: "chatauth-sandbox", targets: ["chatauth-sandbox"]),
+        .library(name: "ChatAuthClient", targets: ["ChatAuthClient"]),
     ],
     targets: [
         // System libraries, each behind its own name.
@@ -145,6 +146,12 @@ let package = Package(
         .target(
             name: "ChatAuthCLI", dependencies: ["ChatAuthAPI", "JSONRPC", "JSON", "Secrets", "CLinux"],
             swiftSettings: strict + lifetimes),
+        .target(
+            name: "ChatAuthClient", dependencies: ["JSONRPC", "JSON", "Secrets", "CLinux"],
+            swiftSettings: strict + lifetimes),
+        .executableTarget(
+            name: "chatauth-example", dependencies: ["ChatAuthClient"], path: "docs/examples/swift",
+            swiftSettings: strict),
         .target(name: "CStart", cSettings: cStrict),
         .executableTarget(
             name: "chatauth", dependencies: ["ChatAuthCLI", "CStart"], swiftSettings: strict,

@@ -50,6 +50,8 @@ enum EventCause {
     }
 
     private static func need(_ session: CredentialSession) -> String {
-        session.signIn?.rawValue ?? (session.traits.needsHandler ? "handler_required" : "no_source")
+        if let reason = session.signIn { return reason.rawValue }
+        if session.traits.needsHandler { return "handler_required" }
+        return session.held == nil && session.generation > .none ? "signed_out" : "no_source"
     }
 }

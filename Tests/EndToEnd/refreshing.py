@@ -284,7 +284,7 @@ def told():
     with Sandbox() as sandbox, Broker(account("bot", sandbox.source("bot"), autostart=False)) as broker:
         client = broker.client()
         state = events(client, "token", "auth", "account")
-        equal(state["accounts"], [{"account": "bot", "state": "stopped", "generation": 0}], "state first")
+        equal(state["accounts"], [{"account": "bot", "state": "stopped", "generation": 0, "auth": "unauthenticated"}], "state first")
         broker.call("account.start", account="bot")
         equal(event(client, "token.changed")["generation"], 1, "replaced")
         sandbox.fault("bot", "status", status=503, times=2)

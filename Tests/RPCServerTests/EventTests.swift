@@ -200,6 +200,29 @@ import Testing
             ])
     }
 
+    @Test func `where nothing is fetched, it is told in time that somebody has to bring another token`()
+        throws
+    {
+        let stage = try Stage(accounts: [Definitions.plain("desk")])
+        let client = try #require(stage.connect())
+        _ = stage.call(
+            client, "credentials.save_token", #"{"account":"desk","token":"t","expires_at":1767225700}"#)
+        _ = stage.call(client, "events.subscribe", #"{"topics":["account"]}"#)
+        stage.advance(Milliseconds(69_999))
+        #expect(client.receivedBytes == 0)
+        stage.advance(Milliseconds(1))
+        #expect(
+            client.takeLines() == [
+                event("account", #""account":"desk","from":"fresh","to":"due","cause":"due""#)
+            ])
+        stage.advance(.seconds(30))
+        #expect(
+            client.takeLines() == [
+                event(
+                    "account", #""account":"desk","from":"due","to":"sign_in_needed","cause":"no_source""#)
+            ])
+    }
+
     @Test func `a subscription cannot be in a batch, whose answer would come behind changes`() throws {
         let (stage, client) = try Stage.serving()
         #expect(

@@ -15,7 +15,8 @@ extension CredentialSession {
     package func auth(at now: Instant) -> AuthState {
         guard standing == .active, !isParked else { return .unauthenticated }
         let isUsable = isUsable(at: now)
-        if signIn != nil || !isUsable && !traits.hasSource { return .signInNeeded }
+        if signIn != nil || gate != nil { return .signInNeeded }
+        if !isUsable, !traits.hasSource || isHeldBack { return .signInNeeded }
         if failures.last != nil { return .failing }
         return isUsable ? .authenticated : .unauthenticated
     }

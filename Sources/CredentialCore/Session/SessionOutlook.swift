@@ -117,6 +117,12 @@ extension CredentialSession {
             } else if !isSignedOut, let schedule {
                 next = min(next, now.boot + schedule.untilDue(at: now))
             }
+        } else if standing == .active, !traits.hasSource, !isParked, let schedule,
+            !schedule.isExpired(at: now)
+        {
+            // Nothing is fetched; whoever listens is told in time that somebody has to bring another one.
+            let length = schedule.isDue(at: now) ? schedule.remaining(at: now) : schedule.untilDue(at: now)
+            next = min(next, now.boot + length)
         }
         return next == .distantFuture ? nil : next
     }

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Keeps an account without a source supplied: saves a token whenever none is valid.
+# usage: handler.sh ACCOUNT COMMAND...      COMMAND prints a token; it asks whoever signs the user in
+set -eu
+account=$1
+shift
+
+# Each line is a state or a change; the first one is there at once.
+chatauth watch --topic account "$account" | while read -r line; do
+    case $line in
+    *state=sign_in_needed* | *state=expired* | *to=sign_in_needed* | *to=expired* | *to=due*)
+        expires_at=$(($(date +%s) + 3600))
+        "$@" </dev/null | chatauth save "$account" --expires-at "$expires_at" ||
+            echo "handler.sh: nobody is signed in" >&2
+        ;;
+    *cause=removed*) exit ;;
+    esac
+done
