@@ -96,7 +96,12 @@ extension Broker {
             }
             return
         }
-        let id = runner.start(source, SourceContext(account: account.name, reason: .forced)) {
+        let id = runner.start(
+            source,
+            SourceContext(
+                account: account.name, reason: .forced, chatID: account.chat?.id,
+                limit: account.definition.callbackTimeout)
+        ) {
             [weak self, weak account] outcome in
             guard let account, account.lastCheck == check else { return }
             account.check?.id = nil
@@ -214,7 +219,7 @@ extension Broker {
         // A token and what is to be known of it: two requests in a row.
         case .oauth(let source): deadline = max(deadline, Milliseconds(source.timeout.count * 2 + 2000))
         // Its own time-out comes first, and says more.
-        case .rpc(let source): deadline = max(deadline, Milliseconds(source.timeout.count + 2000))
+        case .rpc: deadline = max(deadline, Milliseconds(definition.callbackTimeout.count + 2000))
         default: break
         }
         // An exchange with the platform may follow, and a device may have to reach the disk before it.

@@ -20,8 +20,7 @@ extension Broker {
             if case .rpc = definition.source { return nil }
             return definition.source
         }
-        if case .rpc = definition.source { return definition.source }
-        return .rpc(HandlerSource())
+        return .rpc
     }
 }
 

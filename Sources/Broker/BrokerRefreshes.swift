@@ -53,12 +53,13 @@ extension Broker {
         _ completion: @escaping (Result<SourceContext, RefreshFailure>) -> Void
     ) {
         let name = account.name
+        let limit = account.definition.callbackTimeout
         guard case .kindly = account.definition.platform else {
-            return completion(.success(SourceContext(account: name, reason: reason)))
+            return completion(.success(SourceContext(account: name, reason: reason, limit: limit)))
         }
         withChat(of: account) { outcome in
             completion(
-                outcome.map { SourceContext(account: name, reason: reason, chatID: $0.id) }
+                outcome.map { SourceContext(account: name, reason: reason, chatID: $0.id, limit: limit) }
                     .mapError { RefreshFailure(.storeFull, cause: .store($0)) })
         }
     }

@@ -90,7 +90,7 @@ package enum SourceDefinition: Equatable, Sendable {
     case http(HTTPSource)
     case oauth(OAuthSource)
     case jwt(JWTSource)
-    case rpc(HandlerSource)
+    case rpc
 
     /// The word for it in configuration.
     package var kind: String {

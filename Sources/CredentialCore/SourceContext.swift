@@ -22,12 +22,15 @@ package struct SourceContext: Equatable, Sendable {
     package let userID: String?
     /// What is wanted.
     package let wish: Wish
+    /// How long whoever is asked may take, where that is a handler (R7).
+    package let limit: Milliseconds
 
     /// Takes the parts.
     package init(
         account: AccountName, reason: RefreshReason, chatID: String? = nil, userID: String? = nil,
-        wish: Wish = .credentials
+        wish: Wish = .credentials, limit: Milliseconds = AccountDefinition.usualCallbackTimeout
     ) {
+        self.limit = limit
         self.account = account
         self.reason = reason
         self.chatID = chatID

@@ -26,7 +26,6 @@ private let defects: [SourceDefect] = [
         .nearly("http", of: ["static", "file", "http", "oauth", "jwt", "rpc"])),
     .init("kind = \"saml\"", "source.kind", .notOneOf(["static", "file", "http", "oauth", "jwt", "rpc"])),
     .init("kind = \"exec\"\nprogram = \"/bin/x\"", "source.kind", .notAvailable),
-    .init("kind = \"rpc\"\ntimeout = 61", "source.timeout", .outOfRange(from: 1, to: 60)),
     .init("kind = \"rpc\"\nurl = \"https://b.example\"", "source.url", .unknownKey(nearest: nil)),
     .init("kind = \"static\"", "source", .withoutToken),
     .init("kind = \"static\"\nid_token = \"eyJ\"", "source.id_token", .literalSecret),

@@ -75,7 +75,7 @@ extension String {
 
     private static let accounts = [
         Definitions.http("bot"), Definitions.plain("desk"),
-        AccountDefinition(name: Definitions.name("kiosk"), source: .rpc(HandlerSource())),
+        AccountDefinition(name: Definitions.name("kiosk"), source: .rpc),
     ]
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])

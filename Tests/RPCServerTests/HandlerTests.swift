@@ -7,13 +7,13 @@ import Testing
 
 @Suite struct `Handlers` {
     private static func rpc(
-        _ name: String = "bot", timeout: Milliseconds = HandlerSource.usualTimeout,
+        _ name: String = "bot", timeout: Milliseconds = AccountDefinition.usualCallbackTimeout,
         startsByItself: Bool = true
     ) -> AccountDefinition {
         AccountDefinition(
-            name: Definitions.name(name), source: .rpc(HandlerSource(timeout: timeout)),
+            name: Definitions.name(name), source: .rpc,
             access: AccessRules(use: Definitions.user(7), operate: Definitions.user(8)),
-            startsByItself: startsByItself)
+            startsByItself: startsByItself, callbackTimeout: timeout)
     }
 
     private static func question(
@@ -243,7 +243,7 @@ import Testing
         // Whoever loses the right to operate is not asked any more.
         stage.broker.configure([
             AccountDefinition(
-                name: Definitions.name("bot"), source: .rpc(HandlerSource()),
+                name: Definitions.name("bot"), source: .rpc,
                 access: AccessRules(use: Definitions.user(7)))
         ])
         stage.advance(.seconds(60))

@@ -138,7 +138,7 @@ final class SourceRunner {
             oauth.start(id, source, account: run.context.account, secrets: secrets) { [self] in finish(id, $0)
             }
         case .jwt(let source): mint(id, run.context.account, source, secrets)
-        case .rpc(let source): ask(id, run.context, source)
+        case .rpc: ask(id, run.context)
         }
     }
 
@@ -195,9 +195,9 @@ final class SourceRunner {
         runs[id]?.request = request
     }
 
-    private func ask(_ id: UInt64, _ context: SourceContext, _ source: HandlerSource) {
+    private func ask(_ id: UInt64, _ context: SourceContext) {
         let sentAt = clock.now.wall
-        let question = desk.ask(.credentialFetch, context, limit: source.timeout) { [self] outcome in
+        let question = desk.ask(.credentialFetch, context, limit: context.limit) { [self] outcome in
             finish(
                 id,
                 outcome.flatMap { answer in

@@ -116,7 +116,7 @@ package enum AccountDefinitionJSON {
         case .http(let source): write(source, to: &writer)
         case .oauth(let source): write(source, to: &writer)
         case .jwt(let source): write(source, to: &writer)
-        case .rpc(let source): seconds("timeout", source.timeout, &writer)
+        case .rpc: break
         }
         writer.endObject()
     }

@@ -19,9 +19,7 @@ extension AccountReader {
         case "http": source = httpSource(&table, platform)
         case "oauth": source = oauthSource(&table, account)
         case "jwt": source = jwtSource(&table)
-        case "rpc":
-            source = .rpc(
-                HandlerSource(timeout: table.seconds("timeout", in: 1...60) ?? HandlerSource.usualTimeout))
+        case "rpc": source = .rpc
         default:
             table.fault(
                 entry, Self.laterKinds.contains(kind) ? .notAvailable : .unknown(kind, of: Self.kinds))
