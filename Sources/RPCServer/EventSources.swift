@@ -26,6 +26,8 @@ extension RPCServer: BrokerObserver {
 
     /// Tells subscribers that an account was signed in, or is not any more.
     package func broker(reports account: Account, authMovedFrom old: AuthState?) {
+        // Where the platform has a machine of its own, that tells.
+        guard old == nil || account.reported[.auth] == nil else { return }
         let platform = account.reported[.auth]?.text
         publish(.auth, "auth.changed", account) { writer in
             writer.change(

@@ -12,8 +12,8 @@ package final class AccountPlatform {
     package internal(set) var binding: BindSession?
     /// Requests of the binding that are out.
     var bindAttempts: [BindTicket: Attempt] = [:]
-    /// The credential that is being installed was bound before.
-    var isBoundAhead = false
+    /// The bearer that the platform took before it is installed.
+    var boundAhead: SecretBytes?
     /// Why the platform refused the credential that is held, or could not be asked.
     package internal(set) var bindFailure: RefreshFailure?
     /// What the platform found out about the credential that is about to be installed.

@@ -40,8 +40,7 @@ extension Broker {
         guard account.platform?.binding != nil, !isShuttingDown, !account.isGone else { return }
         let session = account.session
         if let held = session.held, !session.isParked, session.standing != .sealed {
-            let isBound = account.platform?.isBoundAhead ?? false
-            account.platform?.isBoundAhead = false
+            let isBound = account.platform?.boundAhead.map { $0 === held.credential.bearer } ?? false
             apply(.credentialReplaced(held.generation, isBound: isBound), toBindingOf: account)
         } else {
             apply(.credentialGone, toBindingOf: account)

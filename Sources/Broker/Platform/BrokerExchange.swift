@@ -50,7 +50,7 @@ extension Broker {
         bind(account, reading.fresh.credential, attempt) { outcome in
             completion(
                 outcome.map { answer in
-                    account.platform?.isBoundAhead = account.platform?.binding != nil
+                    account.platform?.boundAhead = reading.fresh.credential.bearer
                     return reading.bound(until: answer.expiry)
                 })
         }
