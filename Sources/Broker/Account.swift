@@ -62,8 +62,10 @@ package final class Account {
 
     /// When it has something to do next.
     func nextWakeUp(at now: Instant) -> BootTime? {
-        [session.nextWakeUp(at: now), check?.deadline, platform?.binding?.nextWakeUp(at: now)]
-            .compactMap { $0 }.min()
+        [
+            session.nextWakeUp(at: now), check?.deadline, platform?.binding?.nextWakeUp(at: now),
+            nextSessionWakeUp(at: now),
+        ].compactMap { $0 }.min()
     }
     var scheduledWake: BootTime?
     // The second in which it is due, as counted among the accounts that are due together.

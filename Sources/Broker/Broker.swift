@@ -31,6 +31,8 @@ package final class Broker {
     let caller: PlatformCaller
     /// Whether all accounts at a platform are one install, as in a user's own instance.
     let sharesDevices: Bool
+    /// Of this program, as platforms are told.
+    let version: String
     // Devices that are on their way to the disk, and who waits for each.
     var devicesBeingStored: [PlatformStateName: [(Result<DeviceID, StoreFailure>) -> Void]] = [:]
     // Chats whose name is on its way to the disk, and who waits for each.
@@ -67,8 +69,9 @@ package final class Broker {
     /// A broker without accounts whose store is not open yet.
     ///
     /// With `sharesDevices` all accounts at a platform are one install to it, unless they name a device (R78).
-    package init(ports: BrokerPorts, log: Logger, sharesDevices: Bool) {
+    package init(ports: BrokerPorts, log: Logger, sharesDevices: Bool, version: String) {
         self.ports = ports
+        self.version = version
         self.log = log
         self.sharesDevices = sharesDevices
         changes = PendingChanges(store: ports.store)
@@ -185,6 +188,9 @@ package final class Broker {
             }
         case .answer(let waiter, let answer):
             self.answer(waiter, account, .session(answer))
+            if case .rejection(isAccepted: true) = answer {
+                apply(.tokenExpired(isRefused: true), toSessionOf: account)
+            }
         case .announce(let change):
             if !account.isGone { announce(change, account) }
         }
@@ -210,6 +216,7 @@ package final class Broker {
         for account in accounts.sorted() {
             endCommands(of: account, .shuttingDown)
             apply(.shuttingDown, to: account)
+            giveUpSteps(of: account, .shuttingDown)
             endCheck(of: account, .shuttingDown)
         }
         keeper.shutDown()

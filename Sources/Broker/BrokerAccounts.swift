@@ -40,6 +40,7 @@ extension Broker {
         let wasActive = account.session.standing == .active
         endCommands(of: account, .stopped)
         apply(.stopped, to: account)
+        giveUpSteps(of: account, .stopped)
         submit(.deleteAccount(name: account.name)) { [weak self] failure in
             guard let self else { return }
             if failure == nil { added[account.name] = nil }
@@ -61,6 +62,7 @@ extension Broker {
     package func stop(_ account: Account) {
         endCommands(of: account, .stopped)
         apply(.stopped, to: account)
+        giveUpSteps(of: account, .stopped)
     }
 
     /// Asks the source and says how that went; nothing is kept.
@@ -125,6 +127,7 @@ extension Broker {
     func wakeUp(_ account: Account) {
         apply(.wokeUp, to: account)
         apply(.wokeUp, toBindingOf: account)
+        wakeSession(of: account)
         if let deadline = account.check?.deadline, deadline <= clock.now.boot {
             endCheck(of: account, .checked(RefreshFailure(.timeout)))
             settle(account, clock.now)
@@ -150,6 +153,7 @@ extension Broker {
         if let stored = dormant.removeValue(forKey: account.name) { restore(stored, to: account, now) }
         openPlatform(of: account)
         account.session.unseal(standing: standing(of: account.definition))
+        openSession(of: account)
         spread(account)
         settle(account, now)
         tellGeneration(of: account)
@@ -171,6 +175,8 @@ extension Broker {
         settle(account, now)
         carryOut(effects, for: account)
         tellIdentity(account, cause: "reconfigured")
+        openSession(of: account)
+        reviewSupplier(of: account, isNew: false)
         if old.source != definition.source { endCheck(of: account, .session(.failure(.stopped))) }
         if old.startsByItself != definition.startsByItself || old.origin != definition.origin {
             apply(definition.startsByItself ? .started : .stopped, to: account)
@@ -180,6 +186,7 @@ extension Broker {
     func drop(_ name: AccountName) {
         guard let account = accounts.find(name) else { return }
         endCommands(of: account, .stopped)
+        endSession(of: account, .stopped)
         observer?.broker(removes: account)
         // That it stops is part of its going.
         account.isTold = false
@@ -226,9 +233,16 @@ extension Broker {
         if let platform = definition.platform {
             deadline = Milliseconds(deadline.count + platform.transport.timeout.count + 2000)
         }
+        var hasSource = source != nil
+        var needsHandler = source == nil && definition.source != nil
+        if case .socialPlus = definition.platform {
+            deadline = max(deadline, Milliseconds(definition.callbackTimeout.count + 2000))
+            hasSource = hasSupplier(definition)
+            needsHandler = !hasSource
+        }
         return CredentialSession.Traits(
-            hasSource: source != nil, destination: definition.destination, bootID: clock.bootID,
+            hasSource: hasSource, destination: definition.destination, bootID: clock.bootID,
             refreshDeadline: deadline, staysSignedOut: definition.hasSignIn,
-            needsHandler: source == nil && definition.source != nil, early: definition.earlyFraction)
+            needsHandler: needsHandler, early: definition.earlyFraction)
     }
 }

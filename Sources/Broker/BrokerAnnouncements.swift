@@ -51,6 +51,7 @@ extension Broker {
         case .replaced(let generation):
             spread(account)
             identityReplaced(account)
+            sessionInstalled(account)
             log.log(
                 .notice, "Credential replaced", id: MessageID.credentialReplaced,
                 (.account, .public(account.name.text)), (.generation, .integer(generation.number)))

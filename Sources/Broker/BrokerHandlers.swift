@@ -33,7 +33,11 @@ extension Broker: HandlerObserver {
 
     /// Asks whoever is registered now: at once, where nothing valid is held and nobody signed out (R28).
     package func handlersDidChange(for name: AccountName, _ kind: HandlerQuestion.Kind, isNew: Bool) {
-        guard kind == .credentialFetch, let account = accounts.find(name) else { return }
+        guard let account = accounts.find(name) else { return }
+        if case .socialPlus = account.definition.platform {
+            return sessionHandlersDidChange(account, kind, isNew: isNew)
+        }
+        guard kind == .credentialFetch else { return }
         let now = clock.now
         let effects = account.session.reconfigure(
             traits(of: account.definition), sourceChanged: isNew, at: now)

@@ -1,4 +1,5 @@
 package import CredentialCore
+package import Providers
 
 /// What the broker needs of the world.
 package struct BrokerPorts {
@@ -53,6 +54,8 @@ package enum BrokerAnswer: Sendable {
     /// There was nothing to sign out of.
     case alreadyAnonymous
     case shuttingDown
+    /// What became of what was asked of a session; and whether a failure is the platform's own word.
+    case socialPlus(SocialPlusReply, isPlatformsWord: Bool)
 }
 
 /// Whoever speaks for the broker's callers.

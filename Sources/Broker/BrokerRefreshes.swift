@@ -5,6 +5,9 @@ import Providers
 /// Refreshes that are out.
 extension Broker {
     func startRefresh(_ ticket: RefreshTicket, _ reason: RefreshReason, _ account: Account) {
+        if case .socialPlus = account.definition.platform {
+            return startRenewal(ticket, reason, account)
+        }
         guard let source = liveSource(of: account), !isShuttingDown, !account.isGone else {
             apply(.refreshFailed(ticket, RefreshFailure(.sourceUnavailable)), to: account)
             return
@@ -64,7 +67,7 @@ extension Broker {
         }
     }
 
-    private func refreshDidEnd(
+    func refreshDidEnd(
         _ ticket: RefreshTicket, _ account: Account, _ outcome: Result<SourceAnswer.Reading, RefreshFailure>
     ) {
         if account.flight?.ticket == ticket { forgetFlight(account) }

@@ -7,10 +7,10 @@ extension Broker {
     /// Every secret, by name.
     package var secretsByName: [HeldSecret] { secrets.values.sorted { $0.name < $1.name } }
 
-    /// The accounts whose source refers to a secret, by name.
+    /// The accounts whose source or platform refers to a secret, by name.
     package func accounts(referringTo secret: SecretName) -> [AccountName] {
         accounts.sorted().filter { account in
-            account.definition.source?.references.contains(.secret(secret)) ?? false
+            account.definition.refers(to: secret)
         }.map(\.name)
     }
 
@@ -24,7 +24,7 @@ extension Broker {
             if failure == nil {
                 secrets[name] = held
                 log.log(.notice, "Secret set", id: MessageID.secretSet, (.secret, .public(name.text)))
-                renewSources(signsIn: false) { $0.source?.references.contains(.secret(name)) ?? false }
+                renewSources(signsIn: false) { $0.refers(to: name) }
             }
             observer?.broker(answers: waiter, for: nil, failure.map { .storeFailed($0) } ?? .done)
         }
@@ -57,5 +57,11 @@ extension Broker {
             let outdatesHeld = !signsIn && account.definition.source?.isMadeOfSecrets == true
             apply(.sourceRenewed(signsIn: signsIn, outdatesHeld: outdatesHeld), to: account)
         }
+    }
+}
+
+extension AccountDefinition {
+    fileprivate func refers(to secret: SecretName) -> Bool {
+        [source?.references, platform?.references].contains { $0?.contains(.secret(secret)) ?? false }
     }
 }

@@ -20,10 +20,15 @@ package struct HandlerQuestion: Sendable {
     package let context: SourceContext
     /// How long the answer is waited for.
     package let limit: Milliseconds
+    /// The number under which anybody may give the token instead; nil: only the answer counts.
+    package let renewalID: UInt64?
 
     /// Takes the parts.
-    package init(id: UInt64, kind: Kind, context: SourceContext, limit: Milliseconds) {
+    package init(
+        id: UInt64, kind: Kind, context: SourceContext, limit: Milliseconds, renewalID: UInt64? = nil
+    ) {
         self.id = id
+        self.renewalID = renewalID
         self.kind = kind
         self.context = context
         self.limit = limit

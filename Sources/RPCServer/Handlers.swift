@@ -52,10 +52,11 @@ extension RPCServer: HandlerPort {
                 params.key("want")
                 let isTokenOnly = !registration.wishes.contains(.credentials)
                 params.string(isTokenOnly ? "token" : question.context.wish.rawValue)
-            case .sessionWillRenew:
-                params.key("renewal_id")
-                params.integer(wireID)
-            case .sessionOnTokenRenew: break
+            case .sessionWillRenew, .sessionOnTokenRenew:
+                if let renewalID = question.renewalID {
+                    params.key("renewal_id")
+                    params.string(String(renewalID))
+                }
             }
             params.moment("deadline", self.now.wall + question.limit)
             params.endObject()

@@ -1,41 +1,196 @@
+import Broker
 import ChatAuthAPI
 import CredentialCore
 import JSON
+import Providers
+import Secrets
 
-/// `session.*`.
+/// `session.*`: who is logged in at social.plus.
 extension RPCServer {
     func sessionLogin(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .operate)
-        throw wrongProvider(call, account, "socialplus")
+        let (account, network) = try socialPlusAccount(parameters, call, needs: .operate)
+        guard let id = try parameters.text("user_id") ?? network.userID else {
+            throw CallFailure(invalidParams: "session.login needs user_id: none is configured")
+        }
+        let displayName =
+            try parameters.text("display_name") ?? (id == network.userID ? network.displayName : nil)
+        let user: SocialPlusUser
+        do throws(SocialPlusFieldFailure) {
+            user = try SocialPlusUser(id: id, displayName: displayName)
+        } catch {
+            throw CallFailure(error)
+        }
+        let token = try parameters.secret("auth_token")
+        let patience = try patience(parameters, call)
+        broker.logIn(
+            account, user, authToken: token, patience: patience, waiter: waitForSession(call, account))
     }
 
     func sessionLoginWithAccessToken(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .operate)
-        throw wrongProvider(call, account, "socialplus")
+        let (account, _) = try socialPlusAccount(parameters, call, needs: .operate)
+        guard let token = try parameters.secret("access_token") else {
+            throw CallFailure(invalidParams: "session.login_with_access_token needs access_token")
+        }
+        let credential = try accessToken(token)
+        let user: SocialPlusUser
+        do throws(SocialPlusAccessToken.Failure) {
+            user = try SocialPlusAccessToken.user(of: token)
+        } catch {
+            throw CallFailure(error)
+        }
+        let patience = try patience(parameters, call)
+        broker.logIn(
+            account, user, accessToken: credential, patience: patience, waiter: waitForSession(call, account))
     }
 
     func sessionLogout(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .operate)
-        throw wrongProvider(call, account, "socialplus")
+        let (account, _) = try socialPlusAccount(parameters, call, needs: .operate)
+        broker.endSession(account, waiter: waitForSession(call, account))
     }
 
     func sessionSecureLogout(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .operate)
-        throw wrongProvider(call, account, "socialplus")
+        let (account, _) = try socialPlusAccount(parameters, call, needs: .operate)
+        broker.revokeSession(account, waiter: waitForSession(call, account))
     }
 
     func sessionState(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .operate)
-        throw wrongProvider(call, account, "socialplus")
+        let (account, _) = try socialPlusAccount(parameters, call, needs: .use)
+        call.answer { writer in
+            writer.beginObject()
+            self.writeSession(account, to: &writer)
+            writer.endObject()
+        }
     }
 
     func sessionRenew(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .operate)
-        throw wrongProvider(call, account, "socialplus")
+        let (account, _) = try socialPlusAccount(parameters, call, needs: .operate)
+        var renewal: UInt64?
+        if let text = try parameters.text("renewal_id", limit: 20) {
+            guard let number = UInt64(text) else {
+                throw CallFailure(invalidParams: "renewal_id must be the one that session.state says")
+            }
+            renewal = number
+        }
+        var offers: [SocialPlusOffer] = []
+        if let token = try parameters.secret("auth_token") { offers.append(.authToken(token)) }
+        if let token = try parameters.secret("access_token") {
+            offers.append(.accessToken(try accessToken(token)))
+        }
+        if try parameters.flag("unable") == true { offers.append(.unable) }
+        guard offers.count <= 1, renewal == nil || offers.count == 1 else {
+            throw CallFailure(
+                invalidParams: "session.renew takes one of auth_token, access_token and unable for a renewal")
+        }
+        if let offer = offers.first {
+            broker.offer(account, offer, to: renewal, waiter: waitForSession(call, account))
+            return
+        }
+        let waiter = wait(call, forRefreshOf: account) { [unowned self] answer in
+            guard case .session(.refreshed) = answer else { return fail(call, answer, account) }
+            answerSession(call, account)
+        }
+        let wait = try timeToWait(parameters, call)
+        broker.apply(.refreshRequested(waiter: waiter, wait: wait), to: account)
     }
 
     func sessionReport(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
-        let (account, _) = try account(parameters, call, needs: .operate)
-        throw wrongProvider(call, account, "socialplus")
+        let (account, _) = try socialPlusAccount(parameters, call, needs: .operate)
+        guard let code = try parameters.integer("code") else {
+            throw CallFailure(invalidParams: "session.report needs code")
+        }
+        broker.report(account, code: code, waiter: waitForSession(call, account))
+    }
+
+    // MARK: Parts
+
+    private func socialPlusAccount(
+        _ parameters: borrowing Parameters, _ call: Call, needs: Role
+    ) throws(CallFailure) -> (Account, SocialPlusDefinition) {
+        let (account, _) = try account(parameters, call, needs: needs)
+        guard case .socialPlus(let network) = account.definition.platform else {
+            throw wrongProvider(call, account, "socialplus")
+        }
+        try requireOpenStore()
+        return (account, network)
+    }
+
+    private func accessToken(_ token: SecretBytes) throws(CallFailure) -> Credential {
+        do throws(Credential.Failure) {
+            return try Credential(idToken: nil, accessToken: token)
+        } catch {
+            throw CallFailure(error)
+        }
+    }
+
+    /// How long the caller waits for a login; nil: as long as it takes, which is limited.
+    private func patience(
+        _ parameters: borrowing Parameters, _ call: Call
+    ) throws(CallFailure) -> Milliseconds? {
+        let wait = try parameters.seconds("wait")
+        return call.isInBatch ? .zero : wait
+    }
+
+    private func waitForSession(_ call: Call, _ account: Account) -> WaiterID {
+        wait(call) { [unowned self] answer in
+            guard case .socialPlus(let reply, let isPlatformsWord) = answer else {
+                return fail(call, answer, account)
+            }
+            switch reply {
+            case .failure(let failure):
+                var told = CallFailure(failure, isPlatformsWord: isPlatformsWord, of: call.method)
+                told.account = account.name
+                call.fail(told)
+            case .reported(let isAccepted): answerSession(call, account, ("accepted", isAccepted))
+            case .loggedOut(wasLoggedOut: true): answerSession(call, account, ("already_logged_out", true))
+            case .loggedIn, .loggedOut, .offerTaken: answerSession(call, account)
+            }
+        }
+    }
+
+    private func answerSession(
+        _ call: Call, _ account: Account, _ remark: (name: StaticString, value: Bool)? = nil
+    ) {
+        call.answer { writer in
+            writer.beginObject()
+            self.writeSession(account, to: &writer)
+            if let remark {
+                writer.key(remark.name)
+                writer.bool(remark.value)
+            }
+            writer.endObject()
+        }
+    }
+
+    /// Writes how a session is, never its token (R162, R202, R205).
+    private func writeSession(_ account: Account, to writer: inout JSONWriter) {
+        writer.key("account")
+        writer.string(account.name.text)
+        guard let outlook = broker.outlookOnSession(of: account) else { return }
+        writer.key("state")
+        writer.string(outlook.state.rawValue)
+        writer.key("user_id")
+        if let userID = outlook.userID { writer.string(userID) } else { writer.null() }
+        writer.key("kind")
+        writer.string(outlook.kind.rawValue)
+        writer.key("device_id")
+        if let device = broker.device(of: account) { writer.string(device.text) } else { writer.null() }
+        writer.moment("expires_at", account.session.schedule?.expiresAt)
+        writer.key("generation")
+        writer.integer(account.session.generation.number)
+        writer.key("handler")
+        writer.bool(outlook.hasHandler)
+        writer.moment("next_renewal_at", outlook.nextRenewal)
+        if let renewalID = outlook.renewalID {
+            writer.key("renewal_id")
+            writer.string(String(renewalID))
+        }
+        if let code = outlook.terminationCode {
+            writer.key("termination_code")
+            writer.string(code)
+        }
+        if let obstacle = outlook.obstacle {
+            writer.key("why_no_renew")
+            writer.string(obstacle.rawValue)
+        }
     }
 }

@@ -114,7 +114,7 @@ final class Daemon {
             ports: BrokerPorts(
                 clock: clock, store: store, files: files, fetcher: worker, signer: signing, waker: waker,
                 draw: Process.random),
-            log: log, sharesDevices: !arguments.isSystem
+            log: log, sharesDevices: !arguments.isSystem, version: Version.text
         )
         let outcome = Relay<ReloadResult>()
         reloadMailbox = try loop.makeMailbox { outcome.handler?($0) }

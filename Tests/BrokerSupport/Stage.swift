@@ -35,7 +35,7 @@ package final class Stage {
             ports: BrokerPorts(
                 clock: clock, store: store, files: files, fetcher: fetcher, signer: signer,
                 waker: waker, draw: { [drawing = Drawing()] in drawing.next() }),
-            log: log, sharesDevices: instance.isUser)
+            log: log, sharesDevices: instance.isUser, version: "1.2.3")
         var usual: Limits = .system
         if case .user = instance { usual = .user }
         let server = try RPCServer(

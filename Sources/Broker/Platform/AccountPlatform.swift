@@ -20,6 +20,8 @@ package final class AccountPlatform {
     var pendingIdentity: PendingIdentity?
     /// What somebody asked for and is under way; the others wait for it.
     var commands: [Command] = []
+    /// What is under way for a session at social.plus.
+    var work = SessionWork()
 
     /// A verified identity whose credential is on its way to the disk.
     struct PendingIdentity {
@@ -47,6 +49,7 @@ package enum PlatformState: Sendable {
     /// Nil: no chat was needed yet.
     case kindly(KindlyChat?)
     case chatbase(ChatbaseIdentity)
+    case socialPlus(SocialPlusSession)
     /// Nothing but the binding is remembered.
     case described
 }
@@ -58,7 +61,8 @@ extension AccountPlatform {
         case .kindly: .kindly(nil)
         case .chatbase: .chatbase(ChatbaseIdentity())
         case .described: .described
-        case .socialPlus, nil: nil
+        case .socialPlus(let network): .socialPlus(SocialPlusSession(rules: SocialPlusRules(network)))
+        case nil: nil
         }
     }
 }

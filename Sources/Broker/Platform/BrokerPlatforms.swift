@@ -23,6 +23,7 @@ extension Broker {
         case .chatbase:
             if let identity = ChatbaseIdentity(json: state) { platform.state = .chatbase(identity) }
         case .kindly: platform.state = .kindly(KindlyChat(json: state))
+        case .socialPlus: platform.work.record = SocialPlusRecord(json: state)
         case .described: break
         }
     }
@@ -36,6 +37,7 @@ extension Broker {
             switch platform.state {
             case .chatbase(let identity): identity.json()
             case .kindly(let chat): chat?.json()
+            case .socialPlus: platform.work.record?.json()
             case .described: nil
             }
         let row = PlatformRow(
@@ -47,8 +49,18 @@ extension Broker {
     /// Another destination is another life: nothing of the old one is true there.
     func reconfigurePlatform(of account: Account, from old: AccountDefinition) {
         guard old.destination != account.definition.destination || old.provider != account.definition.provider
-        else { return }
+        else {
+            // The same session under other rules.
+            if case .socialPlus(let network) = account.definition.platform,
+                case .socialPlus(var machine) = account.platform?.state
+            {
+                machine.rules = SocialPlusRules(network)
+                account.platform?.state = .socialPlus(machine)
+            }
+            return
+        }
         endCommands(of: account, .parked)
+        endSession(of: account, .parked)
         endBinding(of: account)
         let device = account.platform?.ownDevice
         openPlatform(of: account)

@@ -34,7 +34,7 @@ final class HandlerDesk {
     @discardableResult
     func ask(
         _ kind: HandlerQuestion.Kind, _ context: SourceContext, limit: Milliseconds,
-        completion: @escaping Completion
+        renewalID: UInt64? = nil, completion: @escaping Completion
     ) -> UInt64 {
         lastID += 1
         let id = lastID
@@ -43,7 +43,8 @@ final class HandlerDesk {
             return id
         }
         questions[id] = Question(deadline: clock.now.boot + limit, completion: completion)
-        port.ask(HandlerQuestion(id: id, kind: kind, context: context, limit: limit))
+        port.ask(
+            HandlerQuestion(id: id, kind: kind, context: context, limit: limit, renewalID: renewalID))
         waitChanged()
         return id
     }

@@ -20,7 +20,8 @@ package struct SocialPlusSession: Sendable {
     /// When renewals go on; nil: they do not rest.
     package internal(set) var pausedUntil: BootTime?
 
-    let rules: SocialPlusRules
+    /// What the operator decided; what is under way goes on by what it began with.
+    package var rules: SocialPlusRules
     var flight = Flight.none
     var issuedAt: WallTime?
     var refreshToken: SecretBytes?

@@ -1,0 +1,100 @@
+import ChatAuthAPI
+import CredentialCore
+import Providers
+
+/// What is said where something that was asked of a session at social.plus failed.
+extension CallFailure {
+    init(_ failure: SocialPlusFieldFailure) {
+        switch failure {
+        case .userIDInvalid:
+            self.init(
+                invalidParams: "user_id must have 1 to 50 characters, none of them a control character")
+        case .displayNameInvalid:
+            self.init(
+                invalidParams:
+                    "display_name must have at most 100 characters, none of them a control character")
+        case .authTokenInvalid:
+            self.init(invalidParams: "auth_token must have 1 to 100 characters of visible ASCII")
+        }
+    }
+
+    init(_ failure: SocialPlusAccessToken.Failure) {
+        switch failure {
+        case .notJWT: self.init(.credentialMalformed, "the access token is no JWT")
+        case .userIDMissing:
+            self.init(.credentialMalformed, "the access token has no claim userId of 1 to 50 characters")
+        case .otherUser: self.init(.credentialRejected, "the access token is another user's")
+        case .expired: self.init(.staleCredential, "the access token has ended")
+        }
+    }
+
+    /// `isPlatformsWord`: what failed is what the platform said, not what a handler or a source did.
+    init(_ failure: SocialPlusSessionFailure, isPlatformsWord: Bool, of method: Method) {
+        switch failure {
+        case .stateInvalid(let state): self.init(.sessionStateInvalid, Self.words(for: state))
+        case .handlerRequired:
+            self.init(
+                .handlerRequired,
+                "somebody must give the session's tokens: register a handler, configure a source, or give auth_token"
+            )
+        case .field(let failure): self.init(failure)
+        case .loginTimeout:
+            self.init(
+                .loginTimeout, "the login took longer than login_timeout; check network, key and region")
+        case .loggedOut: self.init(.sessionStateInvalid, "somebody logged out meanwhile")
+        case .renewalUnknown:
+            self.init(.sessionStateInvalid, "no renewal waits for a token under that number, any more")
+        case .revokeFailed(let failure):
+            self.init(.revokeFailed, "the platform did not revoke the session; nothing was changed")
+            httpStatus = failure.httpStatus
+            providerCode = failure.providerCode
+        case .exchange(let failure):
+            if isPlatformsWord {
+                self.init(platforms: failure, isLogin: method != .sessionRenew)
+            } else if method == .sessionRenew {
+                self.init(offered: failure)
+            } else {
+                self.init(failure, retryAfter: failure.retryAfter)
+            }
+        }
+    }
+
+    private init(platforms failure: RefreshFailure, isLogin: Bool) {
+        let status = failure.httpStatus.map { " with status \($0)" } ?? ""
+        // Keys are good in their own region only (R154).
+        let isElsewhere = isLogin && (failure.httpStatus == 401 || failure.httpStatus == 404)
+        let hint = isElsewhere ? "; check api_key, and that region or base_url is the app's" : ""
+        switch failure.kind {
+        case .rejected: self.init(.credentialRejected, "the platform refused the login" + status + hint)
+        case .upstreamError:
+            self.init(
+                .upstreamError, "the platform answered" + (status.isEmpty ? " with an error" : status) + hint,
+                retryAfter: failure.retryAfter)
+        case .stale: self.init(.staleCredential, "the platform's session had ended when it came")
+        default: self.init(failure, retryAfter: failure.retryAfter)
+        }
+        httpStatus = failure.httpStatus
+        providerCode = failure.providerCode
+    }
+
+    /// A caller's token that was not taken: it is the caller's fault.
+    private init(offered failure: RefreshFailure) {
+        switch failure.kind {
+        case .malformed, .empty:
+            self.init(.credentialMalformed, "the token is none that a session of this kind is renewed with")
+        case .rejected: self.init(SocialPlusAccessToken.Failure.otherUser)
+        case .stale: self.init(SocialPlusAccessToken.Failure.expired)
+        default: self.init(failure, retryAfter: failure.retryAfter)
+        }
+    }
+
+    private static func words(for state: SocialPlusState) -> String {
+        switch state {
+        case .start, .notLoggedIn: "the session is not_logged_in; chatauth session login begins one"
+        case .establishing: "the session is establishing; try again when the login has ended"
+        case .established, .tokenExpired:
+            "the session is \(state.rawValue); chatauth session logout ends it before another login"
+        case .terminated: "the session is terminated; only chatauth session logout leaves that state"
+        }
+    }
+}
