@@ -88,6 +88,7 @@ show_socialplus() {
     say "The platform bans the user: the next call says so, and the session is over for good"
     control "$http/_sandbox/socialplus/club/users" -d '{"userId": "user-123", "state": "banned"}'
     show session report community 400312
+    show session state community
     "$bin/chatauth" get-token community 2>&1 | sed 's/^/  /' || true
     say "Only a logout leads out of that"
     show session logout community

@@ -53,6 +53,8 @@ package enum BrokerAnswer: Sendable {
     case revoked(RefreshFailure?)
     /// There was nothing to sign out of.
     case alreadyAnonymous
+    /// What the caller gave was not taken.
+    case refused(RefreshFailure)
     case shuttingDown
     /// What became of what was asked of a session; and whether a failure is the platform's own word.
     case socialPlus(SocialPlusReply, isPlatformsWord: Bool)

@@ -32,6 +32,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case upstreamError
         /// The backend said no: 401 or 403.
         case rejected
+        /// The platform said no to what the backend gave.
+        case refusedByPlatform
         /// A well-formed answer without a token (R9).
         case empty
         /// An answer that cannot be read, or tokens that no header can carry.
@@ -85,5 +87,15 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         self.providerCode = providerCode
         self.retryAfter = retryAfter
         self.cause = cause
+    }
+}
+
+extension RefreshFailure {
+    /// The same where a platform said it of a credential, and not a backend.
+    package var ofPlatform: RefreshFailure {
+        guard kind == .rejected else { return self }
+        return RefreshFailure(
+            .refusedByPlatform, httpStatus: httpStatus, providerCode: providerCode, retryAfter: retryAfter,
+            cause: cause)
     }
 }

@@ -130,6 +130,10 @@ extension RPCServer {
                     failure, account: account?.name,
                     naming: mayKnow ? account?.definition.source : nil))
         case .storeFailed(let failure): call.fail(CallFailure(failure))
+        case .refused(let failure):
+            var told = CallFailure(failure, retryAfter: failure.retryAfter)
+            told.account = account?.name
+            call.fail(told)
         case .shuttingDown:
             call.fail(CallFailure(.shuttingDown, "the daemon is stopping", retryAfter: .seconds(1)))
         default: call.fail(CallFailure(.accountBusy, "the account changed meanwhile; try again"))

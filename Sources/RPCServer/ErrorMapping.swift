@@ -91,6 +91,8 @@ extension CallFailure {
         case .tls: (.tlsFailed, "no trusted connection to the source" + detail(failure))
         case .upstreamError: (.upstreamError, "the source answered with an error" + detail(failure))
         case .rejected: (.callbackRejected, "the source refused to give a credential" + detail(failure))
+        case .refusedByPlatform:
+            (.credentialRejected, "the platform refused the credential" + detail(failure))
         case .empty: (.credentialEmpty, "the source answered without a token; check the names in fields")
         // What the caller gave is not malformed: a captive portal's page passes, and whoever asks is to come back.
         case .malformed: (.upstreamError, "the source's answer cannot be read as a credential")

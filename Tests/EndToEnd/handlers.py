@@ -72,7 +72,7 @@ def race():
 
 @test("a handler that hangs holds up nobody else, and is given up in time")
 def hangs():
-    with Broker(account("bot", RPC | {"timeout": 1}), account("other", RPC)) as broker:
+    with Broker(account("bot", RPC, callback_timeout=1), account("other", RPC)) as broker:
         hanging = register(broker)
         asked_for = question(hanging)
         with contextlib.closing(hanging), contextlib.closing(register(broker, "other")) as other:

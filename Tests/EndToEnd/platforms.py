@@ -100,7 +100,7 @@ def kindly_sign_out():
     with Platform() as platform, Broker(platform.kindly("shop")) as broker:
         broker.get("shop")
         eventually(lambda: platform.asked("kindly", "shop", "/auth/chat"), "it is bound")
-        platform.do("kindly/shop/faults", fault="status", status=500, route="invalidate")
+        platform.do("kindly/shop/faults", fault="status", status=500, route="auth/chat/invalidate")
         error = refused("revoke_failed", broker.call, "auth.deauthenticate", account="shop")
         equal(error["data"]["cleared"], True, "cleared")
         refused("sign_in_needed", broker.get, "shop")

@@ -30,7 +30,8 @@ def count(script):
 
 def followed(platform):
     """Runs the block and returns what was printed."""
-    needs("curl", "openssl")
+    needs("curl")
+    needs("openssl")
     script = commands(platform)
     check(count(script) <= 6, f"{count(script)} commands for {platform}")
     with Broker() as broker, Sandbox() as sandbox, tempfile.TemporaryDirectory(dir=SCRATCH or None) as place:

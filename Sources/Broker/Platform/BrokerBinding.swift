@@ -85,7 +85,9 @@ extension Broker {
         case (.authenticating, _): "credential_replaced"
         case (_, .stopped?): "stopped"
         case (_, .signedOut?): "signed_out"
-        case (_, .rejected(let failure)?), (_, .source(let failure)?):
+        case (_, .rejected(let failure)?):
+            PlatformChange.Word(Self.snakeCase(failure.ofPlatform.kind.rawValue)) ?? "failed"
+        case (_, .source(let failure)?):
             PlatformChange.Word(Self.snakeCase(failure.kind.rawValue)) ?? "failed"
         case (.anonymous, nil): "no_credential"
         }
@@ -116,7 +118,7 @@ extension Broker {
     }
 
     private func refused(_ account: Account, _ generation: Generation, _ failure: RefreshFailure) {
-        account.platform?.bindFailure = failure
+        account.platform?.bindFailure = failure.ofPlatform
         log.log(
             .warning, "The platform refused the credential", id: MessageID.credentialRefused,
             (.account, .public(account.name.text)), (.generation, .integer(generation.number)),

@@ -49,7 +49,7 @@ extension Broker {
     ) {
         bind(account, reading.fresh.credential, attempt) { outcome in
             completion(
-                outcome.map { answer in
+                outcome.mapError(\.ofPlatform).map { answer in
                     account.platform?.boundAhead = reading.fresh.credential.bearer
                     return reading.bound(until: answer.expiry)
                 })
@@ -67,7 +67,7 @@ extension Broker {
                     self?.apply(.saved(waiter: waiter, credential, expiries), to: account)
                     return
                 }
-                self?.answer(waiter, account, .session(.failure(.refresh(failure, retryAfter: .zero))))
+                self?.answer(waiter, account, .refused(failure))
             }
         case .described(let bind) where bind.order == .before:
             command(account) { [weak self] failure in
@@ -76,10 +76,7 @@ extension Broker {
                 self?.bind(account, credential, attempt) { [weak self] outcome in
                     self?.endCommand(of: account, attempt)
                     switch outcome {
-                    case .failure(let failure):
-                        let retryAfter = failure.retryAfter ?? .seconds(1)
-                        self?.answer(
-                            waiter, account, .session(.failure(.refresh(failure, retryAfter: retryAfter))))
+                    case .failure(let failure): self?.answer(waiter, account, .refused(failure.ofPlatform))
                     case .success(let answer):
                         var bound = expiries
                         bound.backend = answer.expiry.moment

@@ -18,9 +18,7 @@ extension Broker {
                 switch outcome {
                 case .failure(let failure):
                     endCommand(of: account, attempt)
-                    answer(
-                        waiter, account,
-                        .session(.failure(.refresh(failure, retryAfter: failure.retryAfter ?? .seconds(1)))))
+                    answer(waiter, account, .refused(failure))
                 case .success(let acceptance):
                     take(account, token, acceptance, waiter, attempt)
                 }
@@ -81,7 +79,7 @@ extension Broker {
         } begin: { [weak self] attempt in
             self?.verify(account, agent, held.credential, isAlone: false, attempt) { [weak self] outcome in
                 self?.endCommand(of: account, attempt)
-                if case .failure(let failure) = outcome, failure.kind == .rejected {
+                if case .failure(let failure) = outcome, failure.kind == .refusedByPlatform {
                     self?.reject(account, held.generation)
                 }
             }
@@ -109,6 +107,7 @@ extension Broker {
                 completion(
                     outcome.flatMap { response in
                         Result { () throws(RefreshFailure) in try ChatbaseAnswer.read(response) }
+                            .mapError(\.ofPlatform)
                     })
             }
         }
