@@ -25,6 +25,7 @@ package enum Method: String, Sendable, CaseIterable {
     case accountStart = "account.start"
     case accountStop = "account.stop"
     case accountCheck = "account.check"
+    case accountDoctor = "account.doctor"
     case authRefresh = "auth.refresh"
     case authAuthenticate = "auth.authenticate"
     case authDeauthenticate = "auth.deauthenticate"
@@ -53,6 +54,7 @@ package enum Method: String, Sendable, CaseIterable {
     case storeStatus = "store.status"
     case storeUnseal = "store.unseal"
     case daemonStatus = "daemon.status"
+    case daemonDoctor = "daemon.doctor"
     case daemonMetrics = "daemon.metrics"
     case daemonReload = "daemon.reload"
     case daemonSetLogLevel = "daemon.set_log_level"
@@ -226,6 +228,13 @@ package enum Method: String, Sendable, CaseIterable {
                 access: .operate,
                 summary: "ask the source for a credential and say how that went; nothing is stored",
                 parameters: [.account])
+        case .accountDoctor:
+            Description(
+                access: .operate, summary: "explain what is wrong with the account, and what to do",
+                parameters: [
+                    .account,
+                    .flag("online", "try the source and the way to the platform as well; false if absent"),
+                ])
         case .authRefresh:
             Description(
                 access: .operate, summary: "refresh now and answer when that is done",
@@ -284,6 +293,10 @@ package enum Method: String, Sendable, CaseIterable {
                 ])
         case .daemonStatus:
             Description(access: .filtered, summary: "answer how the daemon is", parameters: [])
+        case .daemonDoctor:
+            Description(
+                access: .filtered, summary: "explain what is wrong with the daemon, and what to do",
+                parameters: [])
         case .daemonMetrics:
             Description(access: .admin, summary: "answer the counters as OpenMetrics text", parameters: [])
         case .daemonReload:

@@ -6,7 +6,7 @@ import ChatAuthAPI
 /// but the row that it needs.
 enum Command: UInt8, CaseIterable {
     case getToken, headers, exec, save, reject
-    case status, watch, call
+    case status, doctor, watch, call
     case accountAdd, accountRemove, accountList, accountShow, accountStart, accountStop, accountCheck
     case authAuthenticate, authRefresh, authDeauthenticate
     case identityIdentify, identitySwitch, identityLogout, identityState, identityReport
@@ -129,6 +129,18 @@ enum Command: UInt8, CaseIterable {
             Description(
                 "status", Operand(name: "ACCOUNT", kind: .account, isRequired: false), method: .daemonStatus,
                 summary: "say how the daemon is, or one account")
+        case .doctor:
+            Description(
+                "doctor", Operand(name: "ACCOUNT", kind: .account, isRequired: false),
+                options: Options(.online), method: .accountDoctor,
+                summary: "explain what is wrong with an account, or with the daemon, and what to do",
+                details: """
+                    One finding a line, the worst first: error, warning, hint or ok, its code, what is the matter and what to \
+                    do. The findings are the output whatever the exit status is: 0 when none of them is an error, else that \
+                    of the worst one's kind, and 10 where it has none. Claims of a token that are no secret are explained and, \
+                    with --json, shown; the token never is. With --online the source is asked and the platform is tried as well; \
+                    nothing is stored.
+                    """)
         case .watch:
             Description(
                 "watch", Operand(name: "ACCOUNT", kind: .account, isRequired: false, isRepeated: true),

@@ -10,7 +10,7 @@ enum Option: UInt8, CaseIterable {
     case provider, settings, source, allowUse, allowOperate, noAutostart
     case file, account, exact, noRevoke, keyFile
     case tokenFile, authTokenFile, userID, displayName, conversationID, renewalID, unable
-    case names, topic, reason
+    case names, topic, reason, online
     case socket, timeout, json, help, version
     case generate
 
@@ -112,6 +112,7 @@ enum Option: UInt8, CaseIterable {
         case .names: ("names", nil, "print the names and nothing else")
         case .topic: ("topic", .topic, "only these events; repeatable")
         case .reason: ("reason", .text, "why, for the daemon's log")
+        case .online: ("online", nil, "ask the source, and try the way to the platform")
         case .socket: ("socket", .file, "ask the daemon at that socket")
         case .timeout:
             ("timeout", .seconds, "give up on the daemon after that long; 10 more than the wait if absent")

@@ -41,6 +41,7 @@ extension Session {
         case .save: try save()
         case .reject: try reject()
         case .status: try status()
+        case .doctor: try doctor()
         case .watch: try watch()
         case .call: try callAny()
         case .accountAdd: try addAccount()

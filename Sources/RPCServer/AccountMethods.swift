@@ -143,6 +143,7 @@ extension RPCServer {
                 writer.key("rules")
                 AccountDefinitionJSON.writePolicy(account.definition.access, to: &writer)
             }
+            CredentialReply.writePlatform(account, self.now, to: &writer)
             CredentialReply.writeTrouble(account, role, self.now, to: &writer)
             writer.endObject()
         }

@@ -169,6 +169,7 @@ enum CredentialReply {
             if let issuer = held.credential.issuer { writer.string(issuer) } else { writer.null() }
             writer.expiries(held.expiries)
         }
+        writePlatform(account, now, to: &writer)
         writeTrouble(account, role, now, to: &writer)
         writer.endObject()
     }

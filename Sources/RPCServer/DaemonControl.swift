@@ -6,6 +6,8 @@ package import Secrets
 package protocol DaemonControl: AnyObject {
     /// Reads the configuration again; `completion` is called on the loop.
     func reload(_ completion: @escaping (ReloadOutcome) -> Void)
+    /// Reads the configuration without taking it; `completion` is called on the loop with what would be refused, each with file and line.
+    func checkConfiguration(_ completion: @escaping ([String]) -> Void)
     /// Sets what is logged from now on, until the configuration is read again.
     func setLogLevel(_ level: LogLevel)
     /// Opens a sealed store with a master key of 32 bytes; `completion` is called on the loop once the broker knows what came of it.

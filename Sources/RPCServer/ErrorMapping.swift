@@ -148,7 +148,8 @@ extension CallFailure {
         }
     }
 
-    private static func detail(_ failure: RefreshFailure, _ source: SourceDefinition? = nil) -> String {
+    /// What is known of a failure beyond its kind: nothing, or a colon and a few words.
+    static func detail(_ failure: RefreshFailure, _ source: SourceDefinition? = nil) -> String {
         switch failure.cause {
         case .fetch(let cause): ": " + words(for: cause)
         case .file(let cause): ": " + words(for: cause, naming: source)

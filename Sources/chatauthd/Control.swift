@@ -18,14 +18,32 @@ typealias ReloadResult = Result<Configuration, ConfigurationFailure>
 /// What the server asks of the whole program.
 extension Daemon: DaemonControl {
     func reload(_ completion: @escaping (ReloadOutcome) -> Void) {
-        reloads.append(completion)
+        read(Reading(applies: true, completion: completion))
+    }
+
+    func checkConfiguration(_ completion: @escaping ([String]) -> Void) {
+        read(
+            Reading(applies: false) { outcome in
+                if case .refused(let faults) = outcome { completion(faults) } else { completion([]) }
+            })
+    }
+
+    /// A reading of the configuration that somebody waits for.
+    struct Reading {
+        /// Whether what was read counts from then on.
+        let applies: Bool
+        let completion: (ReloadOutcome) -> Void
+    }
+
+    private func read(_ reading: Reading) {
+        reloads.append(reading)
         // One is on its way: it may have read the files before they were changed, so another follows it.
         guard reloads.count == 1 else { return }
         startReload()
     }
 
     private func startReload() {
-        serviceManager.reloading()
+        if reloads.first?.applies == true { serviceManager.reloading() }
         let request = ConfigurationRequest(arguments: arguments, places: places)
         do throws(EventLoopFailure) {
             reloadThread = try WorkerThread(name: "reload") { [reloadMailbox] in
@@ -36,7 +54,9 @@ extension Daemon: DaemonControl {
             let refused = reloads
             reloads = []
             serviceManager.ready(status: statusLine)
-            for answer in refused { answer(.refused(["no thread could be started to read it; try again"])) }
+            for reading in refused {
+                reading.completion(.refused(["no thread could be started to read it; try again"]))
+            }
         }
     }
 
@@ -45,7 +65,7 @@ extension Daemon: DaemonControl {
         reloadThread?.join()
         reloadThread = nil
         switch result {
-        case .success(let configuration):
+        case .success(let configuration) where reloads.first?.applies == true:
             settings = configuration.settings
             level.value = configuration.settings.logLevel
             broker.reconfigure(configuration.accounts) { [unowned self] in
@@ -54,8 +74,9 @@ extension Daemon: DaemonControl {
                     (.count, .integer(Int64(configuration.accounts.count))))
                 answerReload(.done(accounts: broker.accountCount))
             }
+        case .success(let configuration): answerReload(.done(accounts: configuration.accounts.count))
         case .failure(let failure):
-            for fault in failure.faults {
+            for fault in failure.faults where reloads.first?.applies == true {
                 log.log(
                     .error, "Configuration refused, the running one stays",
                     id: MessageID.configurationRefused,
@@ -67,9 +88,13 @@ extension Daemon: DaemonControl {
 
     // Only now is there none under way: the next one would otherwise overtake what this one has left to do.
     private func answerReload(_ outcome: ReloadOutcome) {
-        let waiting = reloads.removeFirst()
-        reopenStore { waiting(outcome) }
-        serviceManager.ready(status: statusLine)
+        let reading = reloads.removeFirst()
+        if reading.applies {
+            reopenStore { reading.completion(outcome) }
+            serviceManager.ready(status: statusLine)
+        } else {
+            reading.completion(outcome)
+        }
         if !reloads.isEmpty { startReload() }
     }
 

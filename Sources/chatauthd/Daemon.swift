@@ -51,7 +51,7 @@ final class Daemon {
     private let watchdogMicroseconds: Int64?
     private(set) var pulse: Pulse?
     let reloadMailbox: Mailbox<ReloadResult>
-    var reloads: [(ReloadOutcome) -> Void] = []
+    var reloads: [Reading] = []
     var reloadThread: WorkerThread?
 
     /// Why the daemon does not start: a sentence for the operator.

@@ -163,6 +163,9 @@ package final class FakeControl: DaemonControl {
     package init() {}
 
     package func reload(_ completion: @escaping (ReloadOutcome) -> Void) { completion(outcome) }
+    package func checkConfiguration(_ completion: @escaping ([String]) -> Void) {
+        if case .refused(let faults) = outcome { completion(faults) } else { completion([]) }
+    }
     package func readAccount(
         _ parameters: SecretBytes,
         _ completion: @escaping (Result<AccountDefinition, AccountDefinitionJSON.Failure>) -> Void

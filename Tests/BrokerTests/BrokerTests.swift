@@ -97,7 +97,8 @@ import Testing
         #expect(tokenIsFresh(stage, "a") == true)
     }
 
-    @Test func `a wall clock that was set back refreshes first and believes itself again later`() throws {
+    @Test func `R208: a wall clock that was set back refreshes first and believes itself again later`() throws
+    {
         let stage = try Stage(isOpen: false, accounts: [Definitions.plain("a"), Definitions.http("b")])
         let future = stage.clock.now.wall + .seconds(100)
         for name in ["a", "b"] {
@@ -216,7 +217,7 @@ import Testing
         status: 200, retryAfter: nil, date: nil, contentType: nil,
         body: SecretBytes(#"{"token":"t","expires_in":3600}"#))
 
-    @Test func `suspending for hours refreshes at the first look`() throws {
+    @Test func `R208: suspending for hours refreshes at the first look`() throws {
         let stage = try Stage(accounts: [Definitions.http("a")])
         stage.advance(.zero)
         stage.fetcher.answer(#"{"token":"1","expires_in":3600}"#)

@@ -230,7 +230,7 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
         }
     }
 
-    @Test func `save a pair from files`() {
+    @Test func `R44: save a pair from files`() {
         withProgram { program in
             let path = program.file("a", "id-token\n")
             let outcome = program.run(

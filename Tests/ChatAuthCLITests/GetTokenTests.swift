@@ -5,7 +5,7 @@ private let token =
     + #""expires_at":1900000000,"expires_at_text":"2030-03-17T17:46:40Z","expiry_source":"exp","refresh_at":1,"state":"fresh"}"#
 
 @Suite struct `chatauth get-token` {
-    @Test func `prints the token and a line end`() {
+    @Test func `R210: prints the token and a line end`() {
         withProgram { program in
             let outcome = program.run(["get-token", "bot"], [.result(token)])
             #expect(outcome.status == 0)
@@ -30,7 +30,7 @@ private let token =
         }
     }
 
-    @Test func `reports the current token as refused before it asks for another`() {
+    @Test func `R95: reports the current token as refused before it asks for another`() {
         withProgram { program in
             let outcome = program.run(["get-token", "bot", "--after-401"], [.result("{}"), .result(token)])
             #expect(outcome.status == 0)

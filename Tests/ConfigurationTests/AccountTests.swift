@@ -3,7 +3,7 @@ import CredentialCore
 import Testing
 
 @Suite struct `Accounts in files` {
-    @Test func `every key of an http source arrives`() throws {
+    @Test func `R27, R56: every key of an http source arrives`() throws {
         let configuration = try read(
             accounts(
                 "bot.toml",

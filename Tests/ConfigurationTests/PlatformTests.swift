@@ -143,7 +143,7 @@ private let defects: [SourceDefect] = [
         #expect(try account("").callbackTimeout == .seconds(15))
     }
 
-    @Test func `every key of a Chatbase agent and of a social.plus network arrives`() throws {
+    @Test func `R152: every key of a Chatbase agent and of a social.plus network arrives`() throws {
         #expect(
             try account(
                 chatbase + """

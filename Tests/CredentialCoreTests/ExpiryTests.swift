@@ -81,7 +81,7 @@ private func at(_ seconds: Int64) -> ExpiryReading { .at(WallTime(seconds: secon
     }
 
     @Test(arguments: table)
-    func `mean what the table says`(_ row: Row) throws {
+    func `R10: mean what the table says`(_ row: Row) throws {
         #expect(try read(row.text) { ExpiryReading.expiresAt($0) } == row.expiresAt)
         #expect(try read(row.text) { ExpiryReading.numericDate($0) } == row.numericDate)
         #expect(try read(row.text) { ExpiryReading.expiresIn($0, sentAt: Self.sentAt) } == row.expiresIn)
@@ -128,7 +128,7 @@ private func at(_ seconds: Int64) -> ExpiryReading { .at(WallTime(seconds: secon
 }
 
 @Suite struct `The three expiries` {
-    @Test func `the earliest of those known counts, the first named on a tie`() {
+    @Test func `R36 to R38: the earliest of those known counts, the first named on a tie`() {
         let moments: [WallTime?] = [nil, WallTime(seconds: 10), WallTime(seconds: 20), WallTime(seconds: 30)]
         for backend in moments {
             for hint in moments {
@@ -144,7 +144,7 @@ private func at(_ seconds: Int64) -> ExpiryReading { .at(WallTime(seconds: secon
         }
     }
 
-    @Test func `backend 3600, hint 600 and exp 300 are due at 270, and each may be missing`() {
+    @Test func `R38: backend 3600, hint 600 and exp 300 are due at 270, and each may be missing`() {
         let start = SessionBench.start
         func refreshAt(_ backend: Int64?, _ hint: Int64?, _ exp: Int64?) -> Int64? {
             let expiries = Expiries(

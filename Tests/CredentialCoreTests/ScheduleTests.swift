@@ -13,14 +13,14 @@ import Testing
         arguments: [
             (3600, 30_000), (60, 30_000), (59, 29_500), (25, 12_500), (10, 5000), (1, 500), (0, 0), (-5, 0),
         ] as [(Int64, Int64)])
-    func `the leeway is thirty seconds or half the lifetime`(_ lifetime: Int64, _ leeway: Int64) throws {
+    func `R38: the leeway is thirty seconds or half the lifetime`(_ lifetime: Int64, _ leeway: Int64) throws {
         let schedule = schedule(lifetime)
         let expiresAt = try #require(schedule.expiresAt)
         let refreshAt = try #require(schedule.refreshAt)
         #expect(expiresAt - refreshAt == Milliseconds(leeway))
     }
 
-    @Test func `without an expiry it never ends and is never due`() {
+    @Test func `R39: without an expiry it never ends and is never due`() {
         let schedule = Schedule(expiries: .unknown, receivedAt: start, now: start)
         let late = Instant(wall: WallTime(seconds: .max / 2000), boot: BootTime(milliseconds: .max / 2))
         #expect(!schedule.isExpired(at: late))
@@ -37,7 +37,7 @@ import Testing
         #expect(schedule.isDue(at: start + Milliseconds(70_000)))
     }
 
-    @Test func `a wall clock that is set back does not revive it`() {
+    @Test func `R208: a wall clock that is set back does not revive it`() {
         let schedule = schedule(100)
         let now = Instant(wall: start.wall - .seconds(86_400), boot: start.boot + .seconds(100))
         #expect(schedule.isExpired(at: now))
@@ -56,7 +56,7 @@ import Testing
         #expect(schedule.isExpired(at: Instant(wall: start.wall + .seconds(100), boot: start.boot)))
     }
 
-    @Test func `a suspended machine wakes up to an expired one`() {
+    @Test func `R208: a suspended machine wakes up to an expired one`() {
         // The wall clock was not set after the suspend; the boot clock counted it.
         let schedule = schedule(100)
         #expect(schedule.isExpired(at: Instant(wall: start.wall, boot: start.boot + .seconds(7200))))

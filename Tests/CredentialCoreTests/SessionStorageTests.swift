@@ -29,6 +29,15 @@ import Testing
         #expect(bench.persisted.last?.expected == Generation(1))
     }
 
+    @Test func `R34: nobody gets what was fetched before the disk has answered`() {
+        let bench = SessionBench()
+        let waiter = bench.get()
+        bench.succeed()
+        #expect(bench.answer(waiter) == nil)
+        bench.commit()
+        #expect(bench.answer(waiter) == .token(.none))
+    }
+
     @Test func `the next one that it refuses is the same trouble, not a new one`() {
         let bench = SessionBench()
         bench.apply(.started)

@@ -12,7 +12,7 @@ import Testing
         #expect(bench.state == .fresh)
     }
 
-    @Test func `past refresh_at it is answered at once and refreshed behind it`() {
+    @Test func `R31: past refresh_at it is answered at once and refreshed behind it`() {
         let bench = SessionBench.fetched()
         bench.advance(3570)
         #expect(bench.state == .due)
@@ -115,7 +115,7 @@ import Testing
         #expect(bench.starts.count == 1)
     }
 
-    @Test func `without a source what is there is given, and nothing else`() {
+    @Test func `R45: without a source what is there is given, and nothing else`() {
         let bench = SessionBench(hasSource: false)
         #expect(bench.answer(bench.get()) == .failure(.noSource))
         #expect(bench.answer(bench.get(force: true)) == .failure(.noSource))
@@ -249,7 +249,7 @@ import Testing
 }
 
 @Suite struct `Forcing a refresh` {
-    @Test func `waits for a new one although the old one is fresh`() {
+    @Test func `R33: waits for a new one although the old one is fresh`() {
         let bench = SessionBench.fetched()
         bench.advance(5)
         let waiter = bench.get(force: true)
@@ -357,7 +357,7 @@ import Testing
 }
 
 @Suite struct `Reporting a token that was refused` {
-    @Test func `one forced refresh for a generation, while it is the current one`() {
+    @Test func `R41: one forced refresh for a generation, while it is the current one`() {
         let bench = SessionBench.fetched()
         bench.advance(5)
         #expect(bench.answer(bench.reject(0)) == .rejection(isAccepted: false))

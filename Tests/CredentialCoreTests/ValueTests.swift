@@ -164,7 +164,7 @@ private func secret(_ text: String) -> SecretBytes { SecretBytes(copying: Array(
             (#"{"sub":{"exp":5}}"#, .absent), (#"{"exp":-5}"#, .at(.distantPast)),
             (#"{"exp":0}"#, .at(.distantPast)),
         ] as [(String, ExpiryReading)])
-    func `says when it ends`(_ payload: String, _ exp: ExpiryReading) {
+    func `R37: says when it ends`(_ payload: String, _ exp: ExpiryReading) {
         #expect(UnverifiedJWT(Self.jwt(payload))?.exp == exp)
     }
 

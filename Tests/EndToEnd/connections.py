@@ -79,7 +79,7 @@ def halves():
         equal(answers(idle, 1)[0]["id"], 2, "the idle one still works")
 
 
-@test("line ends, batches, notifications, strays and garbage are answered as the specification says")
+@test("R209: line ends, batches, notifications, strays and garbage are answered as the specification says")
 def framing():
     with Broker(account("bot")) as broker:
         connection = raw(broker)

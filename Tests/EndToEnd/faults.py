@@ -1,5 +1,7 @@
 """Everything that a network or a careless server does: the error it becomes, and that nobody else notices."""
 
+import json
+
 from support import Broker, Sandbox, account, check, equal, event, events, eventually, refused, test
 
 PAGE = {"content_type": "text/html", "body": "<html>sign in</html>"}
@@ -186,3 +188,24 @@ def checked():
         answer = broker.call("account.check", account="bot")
         equal((answer["ok"], answer["error"]["kind"]), (False, "upstream_error"), "not ok")
         equal(broker.call("credentials.inspect", account="bot")["has_token"], False, "nothing stored")
+
+
+@test("R64: doctor names what is wrong, says what to do, and ends with a status; the daemon's is well")
+def diagnosed():
+    with Sandbox() as sandbox, Broker(
+            account("bot", sandbox.source("bot")) + account("kiosk", {"kind": "rpc"})) as broker:
+        broker.get("bot")
+        well = broker.cli("doctor", "bot", "--online")
+        equal((well.returncode, well.stdout.split(b":")[0]), (0, b"ok source_works"), "an account that is well")
+        absent = broker.cli("doctor", "kiosk")
+        equal((absent.returncode, absent.stdout.split(b":")[0]), (5, b"error handler_missing"), "without a handler")
+        sandbox.fault("bot", "status", status=500)
+        failing = broker.cli("doctor", "bot", "--online")
+        equal((failing.returncode, failing.stdout.split(b":")[0]), (6, b"error source_failing"), "a backend that fails")
+        daemon = broker.cli("doctor", "--json")
+        equal(daemon.returncode, 0, "the daemon")
+        codes = {finding["code"] for finding in json.loads(daemon.stdout)["findings"]}
+        check("accounts_in_trouble" in codes, f"codes {codes}")
+        broker.write(settings="mistyped = 1")
+        refused = broker.cli("doctor")
+        equal((refused.returncode, refused.stdout.split(b":")[0]), (10, b"error configuration_refused"), "a bad file")

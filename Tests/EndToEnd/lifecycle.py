@@ -323,7 +323,7 @@ def changed_source():
         equal((len(sandbox.journal("old")), len(sandbox.journal("new")) > 0), (2, True), "who was asked")
 
 
-@test("the programs say what they are, and what they do not know")
+@test("R206: the programs say what they are, and what they do not know")
 def arguments():
     for program in ("chatauthd", "chatauth", "chatauth-sandbox"):
         path = os.path.join(os.path.dirname(Broker(start=False).program), program)

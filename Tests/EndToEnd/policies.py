@@ -115,7 +115,7 @@ def admin(path, method, **params):
         return client.call(method, params)
 
 
-@test("the system instance: users and groups get what their rules say, and everybody else nothing", root=True)
+@test("R62: the system instance: users and groups get what their rules say, and everybody else nothing", root=True)
 def rules():
     accounts = [
         account("by-user", allow={"use": [{"user": "nobody"}]}),

@@ -100,7 +100,7 @@ def exercised(log):
     return secrets, texts
 
 
-@test("no secret is in a log of any level, in the audit log, in an argument, an environment, an error or a file")
+@test("R61, R167, R168: no secret is in a log of any level, in the audit log, in an argument, an environment, an error or a file")
 def canaries():
     log = []
     secrets, texts = exercised(log)

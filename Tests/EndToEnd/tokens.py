@@ -107,7 +107,7 @@ def sizes():
             check(broker.get("bot")["bearer_token"] == "i" * LONGEST, "and after a restart")
 
 
-@test("the command line writes the token in every format, and nothing when it fails")
+@test("R210: the command line writes the token in every format, and nothing when it fails")
 def formats():
     with Broker(account("bot"), account("none")) as broker:
         saved = broker.cli("save", "bot", given=b"tok'en\n")

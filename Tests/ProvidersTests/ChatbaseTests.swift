@@ -17,7 +17,7 @@ import Testing
         get throws { try #require(DeviceID("6F9619FF-8B86-4D01-B42D-00CF4FC964FF")) }
     }
 
-    @Test func `R82: identify shows the token to the agent's verify route`() throws {
+    @Test func `R82, R87: identify shows the token to the agent's verify route`() throws {
         let request = try ChatbaseRequests.verify(
             agent(), device: device, stored: nil, token: credential("new"))
         #expect(request.url.text == "https://www.chatbase.co/api/sdk/agents/agent-1/verify")

@@ -47,7 +47,7 @@ private let content = ["Content-Type: application/json", "Accept: application/js
                 == "https://k.example/v2/connect?language_code=a%26b%3Dc&include_greeting=false")
     }
 
-    @Test func `R20, R21, R22: a bind shows bearer, companion and issuer`() throws {
+    @Test func `R19 to R22: a bind shows bearer, companion and issuer`() throws {
         let request = try KindlyRequests.bind(
             bot(), chat: chat(), credential: credential(id: "id", access: "acc", issuer: "https://i.example"))
         #expect(request.url.text == "https://k.example/v2/auth/chat")

@@ -4,7 +4,7 @@ import Secrets
 import Testing
 
 @Suite struct `A social.plus session begins` {
-    @Test func `R161, R172, R173: a login exchanges its auth token for a session`() throws {
+    @Test func `R161, R162, R172, R173: a login exchanges its auth token for a session`() throws {
         var bench = try SocialPlusBench(.notLoggedIn)
         bench.apply(.loginRequested(WaiterID(1), try SocialPlusBench.user(), .authToken(secret("t"))))
         #expect(bench.session.user == nil)

@@ -22,7 +22,9 @@ import Testing
         #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":{"account":"\#(account)"}}"#
     }
 
-    @Test func `an unknown account and a forbidden one are the same to a peer without rights`() throws {
+    @Test func `R62, R209: an unknown account and a forbidden one are the same to a peer without rights`()
+        throws
+    {
         let (stage, _) = try Stage.serving(instance: Self.system)
         let stranger = try #require(stage.connect(uid: 1001))
         let other = try #require(stage.connect(uid: 1002))
@@ -102,7 +104,7 @@ import Testing
             stage.call(root, "account.list") == #"{"jsonrpc":"2.0","id":1,"result":{"accounts":[]}}"#)
     }
 
-    @Test func `a right that is taken away is gone at the next request`() throws {
+    @Test func `R62: a right that is taken away is gone at the next request`() throws {
         let (stage, _) = try Stage.serving(instance: Self.system)
         let user = try #require(stage.connect(uid: 7))
         #expect(stage.ask(user, line("token.get", "bot")) == Expected.token() + "\n")

@@ -10,7 +10,7 @@ import Testing
         #"{"jsonrpc":"2.0","method":"\#(topic).changed","params":{\#(members)}}"#
     }
 
-    @Test func `a subscriber gets the state first, then each change once and in order`() throws {
+    @Test func `R182: a subscriber gets the state first, then each change once and in order`() throws {
         let (stage, client) = try Stage.serving()
         #expect(
             stage.call(client, "events.subscribe", Self.all)
@@ -94,7 +94,7 @@ import Testing
         #expect(user.takeLines() == [])
     }
 
-    @Test func `a slow reader gets one overflow marker and goes on when it has read`() throws {
+    @Test func `R183: a slow reader gets one overflow marker and goes on when it has read`() throws {
         let (stage, client) = try Stage.serving()
         let slow = try #require(stage.connect())
         _ = stage.call(slow, "events.subscribe", #"{"topics":["token"]}"#)
@@ -121,7 +121,7 @@ import Testing
             ])
     }
 
-    @Test func `who unsubscribes, or goes, is told nothing`() throws {
+    @Test func `R183: who unsubscribes, or goes, is told nothing`() throws {
         let (stage, client) = try Stage.serving()
         let other = try #require(stage.connect())
         for subscriber in [client, other] { _ = stage.call(subscriber, "events.subscribe", Self.all) }

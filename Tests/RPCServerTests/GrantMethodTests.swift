@@ -32,7 +32,8 @@ private let first = SecretReference.secret(Definitions.name("first"))
 private let nameRule = "is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin with . or -"
 
 @Suite struct `Grant methods` {
-    @Test func `a grant that was imported is listed without what it is, and its accounts get tokens`() throws
+    @Test func `R61: a grant that was imported is listed without what it is, and its accounts get tokens`()
+        throws
     {
         let bench = try Bench([Definitions.oauth("a", scope: ["x"]), Definitions.oauth("b", scope: ["x"])])
         #expect(bench.importGrant() == result(#"{"grant":"g","generation":1}"#))
@@ -218,7 +219,7 @@ private let nameRule = "is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin wit
 }
 
 @Suite struct `Secret methods` {
-    @Test func `a secret is set, listed without what it is, replaced and removed`() throws {
+    @Test func `R84: a secret is set, listed without what it is, replaced and removed`() throws {
         let bench = try Bench([])
         #expect(
             bench.call("secret.set", #"{"secret":"first","value":"hunter2"}"#)

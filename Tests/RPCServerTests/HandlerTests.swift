@@ -43,7 +43,7 @@ import Testing
         lines(stage.ask(client, #"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"#))
     }
 
-    @Test func `who registers is asked at once, and what he answers is handed out`() throws {
+    @Test func `R4: who registers is asked at once, and what he answers is handed out`() throws {
         let stage = try Stage(accounts: [Self.rpc()])
         let client = try #require(stage.connect())
         #expect(
@@ -54,7 +54,7 @@ import Testing
         #expect(stage.call(client, "token.get", #"{"account":"bot"}"#) == Expected.token())
     }
 
-    @Test func `a token is asked of whoever has only that, and credentials go before it`() throws {
+    @Test func `R3, R26: a token is asked of whoever has only that, and credentials go before it`() throws {
         let stage = try Stage(accounts: [Self.rpc()])
         let client = try #require(stage.connect())
         #expect(
@@ -92,7 +92,9 @@ import Testing
                 + #""message":"no handler is connected; chatauth handler list shows those that are"}}}"#)
     }
 
-    @Test func `a registered handler goes before the configured source, as long as it is connected`() throws {
+    @Test func `R28: a registered handler goes before the configured source, as long as it is connected`()
+        throws
+    {
         let (stage, client) = try Stage.serving()
         #expect(lines(stage.call(client, "handler.register", #"{"account":"bot"}"#)) == [Self.registered()])
         stage.advance(.seconds(3570))
@@ -103,7 +105,8 @@ import Testing
         #expect(stage.fetcher.out.count == 1)
     }
 
-    @Test func `a handler that hangs is waited for fifteen seconds, and what it says later is dropped`()
+    @Test
+    func `R7, R65: a handler that hangs is waited for fifteen seconds, and what it says later is dropped`()
         throws
     {
         let stage = try Stage(accounts: [Self.rpc()])
@@ -141,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "disconnect", "end", "unregister"])
-    func `an error is a refusal, and so is going away`(_ how: String) throws {
+    func `R6: an error is a refusal, and so is going away`(_ how: String) throws {
         let stage = try Stage(accounts: [Self.rpc()])
         let client = try #require(stage.connect())
         let caller = try #require(stage.connect())
@@ -170,7 +173,8 @@ import Testing
         ("[]", "upstream_error"), (#"{"token":7}"#, "upstream_error"), (#""abc""#, "upstream_error"),
         (#"{"token":"a\nb"}"#, "upstream_error"), (#"{"token":"abc","expires_at":1}"#, "stale_credential"),
     ])
-    func `an answer that is no credential is told as what it is`(_ result: String, _ kind: String) throws {
+    func `R69: an answer that is no credential is told as what it is`(_ result: String, _ kind: String) throws
+    {
         let stage = try Stage(accounts: [Self.rpc()])
         let client = try #require(stage.connect())
         let caller = try #require(stage.connect())
@@ -202,7 +206,8 @@ import Testing
         #expect(stage.call(second, "handler.list").contains(#""own":true"#))
     }
 
-    @Test func `a registration outlives stop, start and reload, and an account that comes back`() throws {
+    @Test func `R29: a registration outlives stop, start and reload, and an account that comes back`() throws
+    {
         let stage = try Stage(accounts: [Self.rpc()])
         let client = try #require(stage.connect())
         _ = stage.call(client, "account.stop", #"{"account":"bot"}"#)
@@ -227,7 +232,7 @@ import Testing
         #expect(client.takeLines() == [Self.question(deadline: 1_767_225_735)])
     }
 
-    @Test func `only operators may register, and unknown accounts are unknown`() throws {
+    @Test func `R29: only operators may register, and unknown accounts are unknown`() throws {
         let stage = try Stage(instance: .system(admins: []), accounts: [Self.rpc()])
         let user = try #require(stage.connect(uid: 7))
         let stranger = try #require(stage.connect(uid: 9))
@@ -303,7 +308,7 @@ import Testing
         #expect(stage.account("bot")?.session.generation == Generation(1))
     }
 
-    @Test func `one slow handler holds up nobody else`() throws {
+    @Test func `R42: one slow handler holds up nobody else`() throws {
         let stage = try Stage(accounts: [Self.rpc(), Self.rpc("other")])
         let client = try #require(stage.connect())
         _ = stage.call(client, "handler.register", #"{"account":"bot"}"#)

@@ -88,7 +88,7 @@ private final class Agent {
         return String(answer.suffix(39).prefix(36))
     }
 
-    @Test func `R74: headers work with no token and no start: the device speaks for itself`() throws {
+    @Test func `R74, R97: headers work with no token and no start: the device speaks for itself`() throws {
         let (stage, client) = try stage()
         let headers = stage.call(client, "headers.get", #"{"account":"desk"}"#)
         let device = device(stage, client)
@@ -144,7 +144,10 @@ private final class Agent {
         #expect(try system("kiosk"))
     }
 
-    @Test func `R82: a token that the server takes is the identity, and the conversations move later`() throws
+    @Test
+    func
+        `R73, R82, R87 to R90: a token that the server takes is the identity, and the conversations move later`()
+        throws
     {
         let (stage, client) = try stage()
         let answer = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
@@ -180,7 +183,7 @@ private final class Agent {
         #expect(agent.verifications.map(\.user) == [nil, nil, "jwt-a"])
     }
 
-    @Test func `R98, R101: whoever signs in or out begins without user and conversation`() throws {
+    @Test func `R98, R100, R101: whoever signs in or out begins without user and conversation`() throws {
         let (stage, client) = try stage()
         func report() {
             _ = stage.call(
@@ -232,6 +235,19 @@ private final class Agent {
         let other = try #require(second.connect())
         #expect(state(second, other) == before)
         #expect(second.fetcher.all.isEmpty)
+    }
+
+    @Test func `R102: that nobody is signed in any more is told, so that clients clear what they show`()
+        throws
+    {
+        let (stage, client) = try stage()
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        let watcher = try #require(stage.connect())
+        _ = stage.call(watcher, "events.subscribe", #"{"topics":["identity"]}"#)
+        _ = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
+        let told = watcher.take()
+        #expect(told.contains(#""method":"identity.changed""#))
+        #expect(told.contains(#""from":"identified","to":"anonymous","cause":"logged_out""#))
     }
 
     @Test func `R94, R95: an expired identity is kept and sent as stale, and token.get asks for a sign-in`()

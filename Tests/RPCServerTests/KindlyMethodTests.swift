@@ -173,7 +173,8 @@ private final class Bot {
         #expect(token(stage, client).contains(#""expiry_source":"backend""#))
     }
 
-    @Test func `R48: signing in asks the source past the cache, binds to the same chat and answers then`()
+    @Test
+    func `R48, R49: signing in asks the source past the cache, binds to the same chat and answers then`()
         throws
     {
         let (stage, client) = try stage()

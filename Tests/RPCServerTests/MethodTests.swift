@@ -8,7 +8,7 @@ import Secrets
 import Testing
 
 @Suite struct `Credential methods` {
-    @Test func `a credential is replaced as a whole, once it is on disk`() throws {
+    @Test func `R10, R12, R43, R46: a credential is replaced as a whole, once it is on disk`() throws {
         let (stage, client) = try Stage.serving()
         stage.receive(
             #"{"jsonrpc":"2.0","id":1,"method":"credentials.save","params":{"account":"bot","access_token":"a","#
@@ -345,6 +345,20 @@ import Testing
                 + #""peer":{"uid":1000,"gid":1000,"pid":4711,"admin":true}}}"#)
     }
 
+    @Test func `R47: a credential is replaced or forgotten, and no method changes a part of it`() {
+        let names = Method.allCases.map(\.rawValue).filter { $0.hasPrefix("credentials.") }
+        #expect(
+            names.sorted() == [
+                "credentials.delete", "credentials.inspect", "credentials.save", "credentials.save_token",
+            ])
+    }
+
+    @Test func `R165: a logout with and one without the platform's word are both there`() {
+        for name in ["session.logout", "session.secure_logout"] {
+            #expect(Method(rawValue: name)?.description.access == .operate)
+        }
+    }
+
     @Test func `discover lists every method`() throws {
         let (stage, client) = try Stage.serving()
         let answer = stage.call(client, "rpc.discover")
@@ -426,7 +440,7 @@ import Testing
     }
 
     @Test(arguments: ["error", "warning", "notice", "info", "debug"])
-    func `the log level is set`(level: String) throws {
+    func `R60: the log level is set`(level: String) throws {
         let (stage, client) = try Stage.serving()
         #expect(
             stage.call(client, "daemon.set_log_level", #"{"level":"\#(level)"}"#)
@@ -454,7 +468,7 @@ import Testing
         }
     }
 
-    @Test func `no token ever reaches the log`() throws {
+    @Test func `R60, R168: no token ever reaches the log`() throws {
         let (stage, client) = try Stage.serving()
         _ = stage.call(client, "credentials.save_token", #"{"account":"bot","token":"planted-secret"}"#)
         _ = stage.call(client, "token.get", #"{"account":"bot"}"#)

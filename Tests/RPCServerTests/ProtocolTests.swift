@@ -59,7 +59,7 @@ import Testing
                 #"{"jsonrpc":"2.0","id":\#(id),"error""#))
     }
 
-    @Test func `a notification gets no answer, whatever becomes of it`() throws {
+    @Test func `R55: a notification gets no answer, whatever becomes of it`() throws {
         let (stage, client) = try Stage.serving()
         #expect(stage.ask(client, #"{"jsonrpc":"2.0","method":"rpc.nothing"}"#) == "")
         #expect(stage.ask(client, #"{"jsonrpc":"2.0","method":"token.get","params":[1]}"#) == "")

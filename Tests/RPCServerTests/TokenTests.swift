@@ -380,7 +380,7 @@ import Testing
                     rest: #","account":"bot""#) + "\n")
     }
 
-    @Test func `a sealed store says so`() throws {
+    @Test func `R92: a sealed store says so`() throws {
         let stage = try Stage(isOpen: false, accounts: [Definitions.http("bot")])
         let client = try #require(stage.connect())
         #expect(

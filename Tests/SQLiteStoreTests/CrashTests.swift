@@ -216,7 +216,7 @@ import SQLiteStore
         #expect(try bench.openContents().accounts.isEmpty)
     }
 
-    @Test func `nothing in clear and nothing replaced stays in the files`() throws {
+    @Test func `R91, R167: nothing in clear and nothing replaced stays in the files`() throws {
         let bench = try StoreBench()
         try bench.openContents()
         let canaries = (0..<40).map { "canary-\($0)-\(String(repeating: "q", count: 40))" }

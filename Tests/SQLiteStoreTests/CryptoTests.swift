@@ -151,7 +151,7 @@ import SQLiteStore
         CredentialRecord.decode(bytes.span, generation: Generation(generation))
     }
 
-    @Test func `a record that is cut, extended or of another version is none`() throws {
+    @Test func `R207: a record that is cut, extended or of another version is none`() throws {
         let good = encoded(try held(3, token: "t", access: "a", issuer: "i"))
         #expect(decoded(good) != nil)
         for length in good.indices {

@@ -89,7 +89,7 @@ import SQLiteStore
     }
 
     @Test
-    func `what is remembered of accounts and devices is replaced as a whole, and goes with its account`()
+    func `R79: what is remembered of accounts and devices is replaced as a whole, and goes with its account`()
         throws
     {
         let bench = try StoreBench()

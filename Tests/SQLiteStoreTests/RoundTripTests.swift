@@ -14,7 +14,7 @@ import SQLiteStore
         #expect(contents.lastWrittenAt == bench.clock.now.wall)
     }
 
-    @Test func `everything comes back as it was put`() throws {
+    @Test func `R207: everything comes back as it was put`() throws {
         let bench = try StoreBench()
         try bench.openContents()
         let long = String(repeating: "x", count: Credential.tokenLimit)

@@ -28,7 +28,7 @@ import SQLiteStore
         #expect(bench.fingerprint == before, sourceLocation: location)
     }
 
-    @Test func `a missing key touches nothing`() throws {
+    @Test func `R92: a missing key touches nothing`() throws {
         let bench = try filled()
         unlink(bench.keyPath)
         try expectUntouched(bench, .keyMissing)

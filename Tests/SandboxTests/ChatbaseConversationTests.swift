@@ -37,7 +37,7 @@ import Testing
             "POST", agent + "/verify", #"{"token":"\#(token)"}"#, headers: headers(device, nil))
     }
 
-    @Test func `a device that nobody is signed in on has conversations and a user's id`() throws {
+    @Test func `R81: a device that nobody is signed in on has conversations and a user's id`() throws {
         let first = try chat("Hello")
         #expect(first.keys == ["id", "metadata", "parts", "role"])
         #expect(first["role"] == .text("assistant"))
@@ -55,7 +55,7 @@ import Testing
         #expect(try client.violations() == [])
     }
 
-    @Test func `conversations move to the user some time after the sign-in, not with it`() throws {
+    @Test func `R88, R99: conversations move to the user some time after the sign-in, not with it`() throws {
         try client.set(#"{"merge_delay_milliseconds":3600000}"#)
         let token = try client.mint(#"{"user_id":"user-42","expires_in_seconds":1000000}"#)
         let before = try chat()["metadata"]?["conversationId"]?.text

@@ -135,7 +135,7 @@ import Testing
 
     // MARK: - The end
 
-    @Test func `an access token ends with its time, and when it is revoked`() throws {
+    @Test func `R203: an access token ends with its time, and when it is revoked`() throws {
         let token = try social.accessToken()
         let other = try social.accessToken()
         #expect(try social.revoke(token) == .object(["success": .bool(true)]))

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["HS256", "RS256", "ES256"])
-    func `a token that a key of the customer has signed is good`(
+    func `R195: a token that a key of the customer has signed is good`(
         algorithm: String
     ) throws {
         try addKey(algorithm)
@@ -28,7 +28,7 @@ import Testing
         #expect(try client.violations() == [])
     }
 
-    @Test func `a token of another key, algorithm or time is not`() throws {
+    @Test func `R195: a token of another key, algorithm or time is not`() throws {
         try addKey("HS256")
         for order in [
             #"{"userId":"u","key":"another secret"}"#, #"{"userId":"u","signature":"absent"}"#,

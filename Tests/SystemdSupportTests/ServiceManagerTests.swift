@@ -40,7 +40,7 @@ final class Listener {
 
 @Suite struct `Service manager` {
     @Test(arguments: ["/tmp/chatauth-notify-\(getpid())", "@chatauth-notify-\(getpid())"])
-    func `each state arrives as systemd wants it`(_ path: String) throws {
+    func `R211: each state arrives as systemd wants it`(_ path: String) throws {
         let listener = try #require(Listener(path))
         let manager = ServiceManager(notifySocket: path)
         #expect(manager.isPresent)

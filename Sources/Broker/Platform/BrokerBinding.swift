@@ -1,6 +1,6 @@
-import CredentialCore
+package import CredentialCore
 import Log
-import Providers
+package import Providers
 import Secrets
 
 /// Credentials that are shown to a platform behind their installation: Kindly's, and those of a platform that is described.
@@ -79,7 +79,8 @@ extension Broker {
         }
     }
 
-    private static func word(for state: BindState, _ cause: BindCause?) -> PlatformChange.Word {
+    /// Why the platform sees whom it sees, in one word.
+    package static func word(for state: BindState, _ cause: BindCause?) -> PlatformChange.Word {
         switch (state, cause) {
         case (.authenticated, _): "bound"
         case (.authenticating, _): "credential_replaced"
@@ -126,7 +127,7 @@ extension Broker {
         reject(account, generation)
     }
 
-    // We saw it ourselves: what follows is what follows a report of somebody who operates the account.
+    /// Takes a refusal that we saw ourselves: what follows is what follows a report of somebody who operates the account.
     func reject(_ account: Account, _ generation: Generation) {
         let waiter = ownWaiter { _ in }
         apply(.rejected(waiter: waiter, generation: generation, role: .operate), to: account)

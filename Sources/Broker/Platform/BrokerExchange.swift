@@ -118,7 +118,8 @@ extension Broker {
 }
 
 extension CompanionCheck.AccessTokenHash.Digest {
-    fileprivate var algorithm: SignatureAlgorithm {
+    /// The signature algorithm whose hash it is.
+    var algorithm: SignatureAlgorithm {
         switch self {
         case .sha256: .hs256
         case .sha384: .hs384

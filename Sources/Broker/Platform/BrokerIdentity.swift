@@ -104,11 +104,16 @@ extension Broker {
                 _ throws(RefreshFailure) in
                 try ChatbaseRequests.verify(agent, device: device, stored: held, token: token)
             } completion: { outcome in
-                completion(
-                    outcome.flatMap { response in
-                        Result { () throws(RefreshFailure) in try ChatbaseAnswer.read(response) }
-                            .mapError(\.ofPlatform)
-                    })
+                let verdict = outcome.flatMap { response in
+                    Result { () throws(RefreshFailure) in try ChatbaseAnswer.read(response) }
+                        .mapError(\.ofPlatform)
+                }
+                if case .failure(let failure) = verdict {
+                    account.platform?.bindFailure = failure
+                } else {
+                    account.platform?.bindFailure = nil
+                }
+                completion(verdict)
             }
         }
     }
@@ -132,6 +137,7 @@ extension Broker {
         guard let platform = account.platform, case .chatbase(var identity) = platform.state else { return }
         let old = identity
         identity.loggedOut()
+        platform.bindFailure = nil
         platform.state = .chatbase(identity)
         report(.identity, "anonymous", cause: "logged_out", of: account)
         if identity != old { rememberPlatform(of: account) }

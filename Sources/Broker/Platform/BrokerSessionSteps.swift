@@ -29,6 +29,7 @@ extension Broker {
             account: account.name, reason: reason, userID: question.userID, wish: question.wish)
         let offer: (SocialPlusOffer) -> Void = { [weak self] offer in
             guard let self, endStep(question.id, attempt, account) else { return }
+            if case .failed(let failure) = offer { account.platform?.bindFailure = failure }
             apply(.offered(nil, question.id, offer), toSessionOf: account)
         }
         switch question.supplier {
@@ -111,7 +112,9 @@ extension Broker {
     ) {
         guard endStep(id, attempt, account) else { return }
         switch outcome {
-        case .failure(let failure): apply(.exchangeFailed(id, failure), toSessionOf: account)
+        case .failure(let failure):
+            account.platform?.bindFailure = failure
+            apply(.exchangeFailed(id, failure), toSessionOf: account)
         case .success(let session):
             // What the answer says of its end is the platform's own word.
             let expiries = Expiries(backend: session.expiries.hint, exp: session.expiries.exp)
@@ -135,6 +138,7 @@ extension Broker {
             do throws(RefreshFailure) {
                 try SocialPlusAnswer.verified(try outcome.get(), purpose, of: network)
             } catch {
+                account.platform?.bindFailure = error
                 return apply(.exchangeFailed(id, error), toSessionOf: account)
             }
             let exp = UnverifiedJWT(token.bearer)?.exp ?? .absent

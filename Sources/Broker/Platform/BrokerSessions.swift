@@ -101,6 +101,11 @@ extension Broker {
         _ change: SocialPlusChange, _ platform: AccountPlatform, _ account: Account
     ) {
         platform.work.told = change.to
+        switch change.cause {
+        case .loginTimeout: platform.bindFailure = RefreshFailure(.timeout)
+        case .loggingIn, .loggedIn, .renewed, .loggedOut, .revoked: platform.bindFailure = nil
+        case .started, .loginFailed, .expired, .unauthorized, .terminated: break
+        }
         if let machine = account.socialPlus {
             platform.work.supplier = supplier(of: account.definition, machine.kind)
         }

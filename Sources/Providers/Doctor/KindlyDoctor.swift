@@ -1,0 +1,221 @@
+import CredentialCore
+import Secrets
+
+/// Kindly's table of symptoms: refusals are explained by what the token says of itself (R15 to R18, R24, R63, R67, R70 to R72).
+enum KindlyDoctor {
+    static func findings(_ facts: AccountFacts, _ bot: KindlyDefinition) -> [Finding] {
+        var findings = chat(facts, bot)
+        let refusal = binding(facts, "Kindly", bot)
+        findings += refusal
+        findings += pair(facts, bot, isRefused: !refusal.isEmpty)
+        findings += advice(facts, bot).filter { advised in
+            !findings.contains { $0.code == advised.code }
+        }
+        findings += expiry(facts)
+        if bot.strategy == nil {
+            findings.append(
+                Finding(
+                    .hint, .strategyMissing,
+                    "the configuration does not say how the bot verifies its users, so tokens cannot be compared with that",
+                    fix:
+                        "set strategy to kindly_jwt, identity_provider or introspection, as in Kindly's panel",
+                    requirement: 2))
+        }
+        return findings
+    }
+
+    private static func chat(_ facts: AccountFacts, _ bot: KindlyDefinition) -> [Finding] {
+        guard bot.connecting == .client, !facts.isChatKnown else { return [] }
+        return [
+            Finding(
+                .warning, .chatMissing,
+                "no client has brought its chat, so that no credential is bound to one",
+                fix: "the client calls chat.attach with the id of its chat (chatauth chat attach)")
+        ]
+    }
+
+    // MARK: Refusals
+
+    /// What the platform said to the credential, or why it could not be asked.
+    static func binding(_ facts: AccountFacts, _ platform: String, _ bot: KindlyDefinition?) -> [Finding] {
+        if case .rejected(let failure)? = facts.bindCause { return refusal(failure, facts, platform, bot) }
+        if facts.signIn == .credentialRejected || facts.signIn == .expired {
+            return refusal(facts.platformFailure ?? RefreshFailure(.refusedByPlatform), facts, platform, bot)
+        }
+        guard let failure = facts.platformFailure else { return [] }
+        if failure.kind == .refusedByPlatform || failure.kind == .companionInvalid {
+            return [
+                Finding(
+                    .warning, .bindRejected,
+                    "\(platform) refused the credential before this one; this one was not seen yet",
+                    requirement: 63, failure: failure)
+            ]
+        }
+        let isUnknown = failure.httpStatus == 404
+        return [
+            Finding(
+                .warning, .bindFailing,
+                "\(platform) could not be shown the credential, which is handed out all the same",
+                fix: isUnknown
+                    ? "the route or the bot is not there: check bot_key and base_url"
+                    : "chatauth doctor --online \(facts.definition.name.text) tries the way to it",
+                failure: failure)
+        ]
+    }
+
+    private static func refusal(
+        _ failure: RefreshFailure, _ facts: AccountFacts, _ platform: String, _ bot: KindlyDefinition?
+    ) -> [Finding] {
+        if failure.kind == .companionInvalid {
+            return [
+                Finding(
+                    .error, .companionInvalid,
+                    "\(platform) takes an access token beside an ID token only where that is a JWT",
+                    fix: "give the opaque token alone, with its issuer", requirement: 68, failure: failure)
+            ]
+        }
+        var causes: [Finding] = []
+        if let held = facts.held { causes = self.causes(held, facts, bot, failure) }
+        let isExplained = causes.contains { $0.severity == .error }
+        let refused = Finding(
+            .error, .bindRejected,
+            isExplained
+                ? "\(platform) refused the credential; the reason is most likely one that is named here"
+                : "\(platform) refused the credential, and nothing in its claims says why: then it is the signature",
+            fix: isExplained
+                ? nil
+                : "compare the key that signs in the backend with the one in Kindly's panel (Authenticated chat), and the issuer that is configured there with iss",
+            requirement: isExplained ? 63 : 67, failure: failure)
+        return [refused] + causes
+    }
+
+    private static func causes(
+        _ held: HeldCredential, _ facts: AccountFacts, _ bot: KindlyDefinition?, _ failure: RefreshFailure
+    ) -> [Finding] {
+        guard let seen = SeenToken(held.credential.bearer) else {
+            guard bot?.strategy == .kindlyJWT || bot?.strategy == .identityProvider else { return [] }
+            return [
+                Finding(
+                    .error, .opaqueBearer, "the token is no JWT, and the bot verifies JWTs",
+                    fix: "have the source give a signed JWT, or set the bot up for introspection",
+                    requirement: 63, failure: nil)
+            ]
+        }
+        var causes: [Finding] = []
+        if case .at(let exp) = seen.exp, exp <= facts.now.wall {
+            causes.append(
+                Finding(
+                    .error, .tokenExpired, "the token has expired by its own exp (\(text(exp)))",
+                    fix: "have the backend make a new one for each request; compare the clocks",
+                    requirement: 63))
+        }
+        if bot?.strategy != .introspection, bot != nil, !seen.isSignedWithPrivateKey {
+            causes.append(
+                Finding(
+                    .error, .algorithmUnfit,
+                    "the token is signed with \(seen.algorithm ?? "no algorithm"), and the bot verifies with a public key",
+                    fix: "sign with RS256 or another algorithm for key pairs", requirement: 67))
+        }
+        if let expected = bot?.expectedIssuer, seen.issuer != expected {
+            causes.append(issuerUnexpected(seen.issuer, expected, .error))
+        } else if seen.issuer == nil {
+            causes.append(
+                Finding(
+                    .error, .issuerMissing, "the token has no iss, which the bot compares with its own",
+                    fix: "have the backend set iss to the issuer that is configured in Kindly's panel",
+                    requirement: 67))
+        }
+        return causes
+    }
+
+    private static func issuerUnexpected(
+        _ issuer: String?, _ expected: String, _ severity: Finding.Severity
+    ) -> Finding {
+        Finding(
+            severity, .issuerUnexpected,
+            "iss of the token is \(issuer.map { "\"\($0)\"" } ?? "missing"), and expected_issuer is \"\(expected)\"",
+            fix: "the two must be equal to the letter, a slash at the end included", requirement: 67)
+    }
+
+    // MARK: The two tokens
+
+    private static func pair(
+        _ facts: AccountFacts, _ bot: KindlyDefinition, isRefused: Bool
+    ) -> [Finding] {
+        guard facts.held?.credential.companion != nil, facts.isPair == false else { return [] }
+        return [
+            Finding(
+                isRefused ? .error : .warning, .companionMismatch,
+                "the access token is not the one that the ID token was issued with: at_hash says another",
+                fix: "give both tokens of one and the same token response", requirement: 70)
+        ]
+    }
+
+    private static func advice(_ facts: AccountFacts, _ bot: KindlyDefinition) -> [Finding] {
+        guard let held = facts.held else { return [] }
+        return KindlyAdvice.on(
+            held.credential, for: bot, chatID: facts.chatID, hasExpiry: held.expiries.earliest != nil
+        ).map { advice in
+            switch advice {
+            case .companionWithIntrospection:
+                Finding(
+                    .warning, .companionWithIntrospection,
+                    "the bot introspects one token, and an access token is sent beside it",
+                    fix:
+                        "give the opaque token alone: as the ID token with its issuer, or as the access token",
+                    requirement: 15)
+            case .companionIgnored:
+                Finding(
+                    .hint, .companionIgnored, "a bot with Kindly JWTs takes no notice of an access token",
+                    fix: "leave the access token out", requirement: 18)
+            case .issuerMissing:
+                Finding(
+                    .warning, .issuerMissing,
+                    "Kindly cannot see whose the token is: it says no issuer, and none is given with it",
+                    fix: "give the issuer with the credential, or set default_issuer", requirement: 24)
+            case .opaqueWithoutExpiry:
+                Finding(
+                    .warning, .opaqueWithoutExpiry,
+                    "nothing says when the opaque token ends: it is used until Kindly refuses it, and never refreshed ahead",
+                    fix: "have the source give expires_at or expires_in", requirement: 71)
+            case .opaqueBearer:
+                Finding(
+                    .warning, .opaqueBearer, "the token is no JWT, and the bot verifies JWTs",
+                    fix: "have the source give a signed JWT, or set the bot up for introspection",
+                    requirement: 63)
+            case .issuerUnexpected:
+                issuerUnexpected(
+                    SeenToken(held.credential.bearer)?.issuer, bot.expectedIssuer ?? "", .warning)
+            case .chatUnexpected:
+                Finding(
+                    .warning, .chatUnexpected, "chat.id in the token names another chat than the account's",
+                    fix: "have the backend use the chat id that it is asked with", requirement: 5)
+            }
+        }
+    }
+
+    // MARK: Expiries
+
+    // Kindly's word counts where it is the earliest: whoever looks at exp wonders why it ends so soon.
+    private static func expiry(_ facts: AccountFacts) -> [Finding] {
+        guard let expiries = facts.held?.expiries, let backend = expiries.backend,
+            let own = [expiries.hint, expiries.exp].compactMap({ $0 }).min(),
+            own - backend > Milliseconds.seconds(30)
+        else { return [] }
+        let list = [("backend", expiries.backend), ("hint", expiries.hint), ("exp", expiries.exp)].map {
+            "\($0.0) \($0.1.map(text) ?? "unknown")"
+        }.joined(separator: ", ")
+        return [
+            Finding(
+                .hint, .backendExpiryShorter,
+                "Kindly ends the credential sooner than it says itself, and backend won: \(list)",
+                fix:
+                    "look at what the identity provider puts on the access token; of two tokens the one that ends first counts",
+                requirement: 72)
+        ]
+    }
+
+    private static func text(_ moment: WallTime) -> String {
+        RFC3339.text(moment) ?? "\(moment.seconds)"
+    }
+}

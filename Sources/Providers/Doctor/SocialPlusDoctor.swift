@@ -1,0 +1,166 @@
+import CredentialCore
+
+/// social.plus: logins that do not end, sessions that end too soon, handlers that are not called (R154, R157, R158, R200 to R205).
+enum SocialPlusDoctor {
+    static func findings(_ facts: AccountFacts, _ network: SocialPlusDefinition) -> [Finding] {
+        guard let session = facts.session else { return [] }
+        var findings: [Finding] = []
+        switch session.state {
+        case .start, .notLoggedIn: findings += loggedOut(facts, network)
+        case .establishing: findings.append(establishing(facts, network))
+        case .terminated:
+            findings.append(
+                Finding(
+                    .error, .sessionTerminated,
+                    "the platform ended the session for good: the user was banned or deleted"
+                        + (session.terminationCode.map { " (code \($0))" } ?? "")
+                        + "; no handler is asked any more",
+                    fix:
+                        "lift the ban in the console, then chatauth session logout and session login \(name(facts))",
+                    requirement: 205))
+        case .established, .tokenExpired: findings += running(facts, session)
+        }
+        if !network.isSecureMode {
+            findings.append(
+                Finding(
+                    .hint, .secureModeOff,
+                    "secure_mode is off: whoever knows a user's id can log in as that user",
+                    fix: "turn secure mode on, in the console and here, before this is for real",
+                    requirement: 157))
+        }
+        return findings
+    }
+
+    // MARK: Before there is a session
+
+    private static func loggedOut(_ facts: AccountFacts, _ network: SocialPlusDefinition) -> [Finding] {
+        if let failure = facts.failure ?? facts.platformFailure {
+            return [loginFailed(failure, facts, network)]
+        }
+        let canAsk = facts.definition.source != nil || facts.handlers.contains(.credentialFetch)
+        return [
+            Finding(
+                .warning, .sessionMissing,
+                network.isSecureMode && !canAsk
+                    ? "nobody is logged in, and there is neither a handler nor a source that could give an auth token"
+                    : "nobody is logged in",
+                fix: "chatauth session login \(name(facts))"
+                    + (network.isSecureMode && !canAsk ? " --auth-token-file FILE" : ""),
+                requirement: 157)
+        ]
+    }
+
+    private static func establishing(_ facts: AccountFacts, _ network: SocialPlusDefinition) -> Finding {
+        Finding(
+            .warning, .loginRunning,
+            "a login is under way; it is given up \(network.loginTimeout.count / 1000) s after it began",
+            fix:
+                "where that goes on: the API key, the region (\(place(network))), whoever gives the auth token, and the way to the network (chatauth doctor --online \(name(facts)))",
+            requirement: 200, failure: facts.platformFailure)
+    }
+
+    private static func loginFailed(
+        _ failure: RefreshFailure, _ facts: AccountFacts, _ network: SocialPlusDefinition
+    ) -> Finding {
+        let fix: String
+        let requirement: Int
+        switch (failure.kind, failure.httpStatus) {
+        case (.rejected, _), (_, 404?):
+            requirement = 154
+            fix =
+                "check that api_key is of this app, that the app is in the region that is configured (\(place(network))), and that the auth token is of this user and not older than ten minutes"
+        case (.malformed, _):
+            requirement = 204
+            fix = "the access token must be a JWT with userId"
+        case (.handlerRequired, _):
+            requirement = 204
+            fix = "register a handler or configure a source first: without one nothing can renew the session"
+        default:
+            requirement = 200
+            fix = "chatauth doctor --online \(name(facts)) tries the way to the network"
+        }
+        return Finding(
+            .error, .loginFailed, "the last login failed", fix: fix, requirement: requirement,
+            failure: failure)
+    }
+
+    private static func place(_ network: SocialPlusDefinition) -> String {
+        network.region?.rawValue ?? network.baseURL.origin
+    }
+
+    // MARK: While there is one
+
+    private static func running(_ facts: AccountFacts, _ session: SocialPlusSession) -> [Finding] {
+        var findings: [Finding] = []
+        let supplier = supplier(facts, session.kind)
+        let isOver = session.state == .tokenExpired
+        if supplier == .nobody {
+            findings.append(missing(facts, session.kind, isOver))
+        } else if case .paused(let until)? = session.refusal(supplier, isForced: false, at: facts.now.boot) {
+            findings.append(
+                Finding(
+                    isOver ? .error : .warning, .renewalPaused,
+                    "the handler said that it has no token; it is asked again in \((until - facts.now.boot).secondsRoundedUp) s",
+                    fix: "chatauth session renew \(name(facts)) asks now", requirement: 187))
+        } else if let failure = facts.failure {
+            findings.append(
+                Finding(
+                    isOver ? .error : .warning, .renewalFailing, "the session could not be renewed",
+                    fix: "the handler must answer with a fresh token each time; look at its log",
+                    requirement: 201, failure: failure))
+        } else if isOver {
+            findings.append(
+                Finding(
+                    .warning, .sessionExpired, "the access token has ended and is being renewed",
+                    requirement: 201))
+        }
+        if facts.held != nil, facts.schedule?.expiresAt == nil {
+            findings.append(
+                Finding(
+                    .warning, .expiryUnknown,
+                    "nothing says when the access token ends, so that nobody is asked for another before it is refused",
+                    fix: "have the backend set exp", requirement: 202))
+        } else if let lifetime = facts.schedule?.lifetime, lifetime < Milliseconds.seconds(60) {
+            findings.append(
+                Finding(
+                    .warning, .lifetimeShort,
+                    "the access token lives \(lifetime.count / 1000) s in all, less than twice the 30 s by which it is renewed ahead",
+                    fix: "let the backend's tokens live longer", requirement: 201))
+        }
+        return findings
+    }
+
+    private static func missing(
+        _ facts: AccountFacts, _ kind: SocialPlusKind, _ isOver: Bool
+    ) -> Finding {
+        let wanted: HandlerQuestion.Kind = kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
+        let other: HandlerQuestion.Kind = kind == .default ? .sessionOnTokenRenew : .sessionWillRenew
+        let severity: Finding.Severity = isOver ? .error : .warning
+        if facts.handlers.contains(other) {
+            return Finding(
+                severity, .renewalHandlerOfOtherKind,
+                kind == .default
+                    ? "a handler for session.on_token_renew is registered, which is asked only for sessions that were begun with an access token; this one was not"
+                    : "a handler for session.will_renew is registered, and this session, begun with an access token, asks for session.on_token_renew",
+                fix: "register for \(wanted.rawValue)", requirement: 205)
+        }
+        return Finding(
+            severity, .renewalHandlerMissing,
+            "nobody gives the next token: no handler is registered for \(wanted.rawValue), and there is no source",
+            fix: "have a program register for it before the login, or configure a source",
+            requirement: kind == .default ? 202 : 205)
+    }
+
+    /// Who would be asked for the session's next token.
+    private static func supplier(_ facts: AccountFacts, _ kind: SocialPlusKind) -> SocialPlusSupplier {
+        let wanted: HandlerQuestion.Kind = kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
+        if facts.handlers.contains(wanted) { return .handler }
+        switch facts.definition.source {
+        case nil: return .nobody
+        case .rpc: return facts.handlers.contains(.credentialFetch) ? .source : .nobody
+        default: return .source
+        }
+    }
+
+    private static func name(_ facts: AccountFacts) -> String { facts.definition.name.text }
+}

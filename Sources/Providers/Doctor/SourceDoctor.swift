@@ -1,0 +1,155 @@
+import CredentialCore
+
+/// Where an account's credentials come from, and what came of asking (R64 to R66, R68 to R70).
+extension Doctor {
+    static func source(_ facts: AccountFacts) -> [Finding] {
+        if let secret = facts.missingSecrets.first {
+            return [
+                Finding(
+                    facts.severity, .secretMissing,
+                    "there is no secret \(secret.text), which the configuration names",
+                    fix: "chatauth secret set \(secret.text)")
+            ]
+        }
+        // A session has suppliers of its own, and is explained in its own words.
+        if case .socialPlus = facts.definition.platform { return [] }
+        if let failure = facts.failure, let finding = finding(failure, facts) { return [finding] }
+        if let finding = missing(facts) { return [finding] }
+        return unused(facts)
+    }
+
+    // MARK: Nobody is asked
+
+    private static func missing(_ facts: AccountFacts) -> Finding? {
+        let name = facts.definition.name.text
+        if case .rpc = facts.definition.source, !facts.handlers.contains(.credentialFetch) {
+            return handlerMissing(facts)
+        }
+        let hasSource = facts.definition.source != nil || facts.handlers.contains(.credentialFetch)
+        if facts.held == nil, facts.generation > .none, facts.definition.hasSignIn {
+            return Finding(
+                .warning, .signedOut, "nobody is signed in, and nothing is fetched until somebody is",
+                fix: "\(signIn(facts)) \(name)")
+        }
+        if hasSource {
+            guard !facts.isUsable, facts.held == nil else { return nil }
+            return Finding(
+                .warning, .credentialMissing, "nothing was fetched yet",
+                fix: "chatauth account check \(name) asks the source now")
+        }
+        return Finding(
+            facts.isUsable ? .hint : facts.severity, .sourceMissing,
+            facts.isUsable
+                ? "nothing gives another credential when this one ends"
+                : "there is no valid credential, and nothing that gives one",
+            fix: "configure a source, register a handler, or save a credential")
+    }
+
+    private static func handlerMissing(
+        _ facts: AccountFacts, failure: RefreshFailure? = nil
+    ) -> Finding {
+        Finding(
+            facts.severity, .handlerMissing,
+            "no program is registered as the account's handler, so its callback is never called",
+            fix:
+                "start the program that signs the user in; it calls handler.register for this account each time it connects, and chatauth handler list then shows it",
+            requirement: 64, failure: failure ?? RefreshFailure(.handlerRequired))
+    }
+
+    // A handler that is there goes before the configured source, which somebody may not expect.
+    private static func unused(_ facts: AccountFacts) -> [Finding] {
+        guard let source = facts.definition.source, facts.handlers.contains(.credentialFetch) else {
+            return []
+        }
+        if case .rpc = source { return [] }
+        return [
+            Finding(
+                .hint, .handlerUnused,
+                "a handler is registered and is asked instead of the configured source of kind \(source.kind)",
+                fix: "that is meant to be so; the source is asked again when the handler's connection ends")
+        ]
+    }
+
+    static func signIn(_ facts: AccountFacts) -> String {
+        switch facts.definition.platform {
+        case .chatbase: "chatauth identity identify"
+        default: "chatauth auth authenticate"
+        }
+    }
+
+    // MARK: What came of asking
+
+    private static func finding(_ failure: RefreshFailure, _ facts: AccountFacts) -> Finding? {
+        let name = facts.definition.name.text
+        switch failure.kind {
+        case .handlerRequired: return handlerMissing(facts, failure: failure)
+        case .callbackTimeout:
+            return Finding(
+                facts.severity, .callbackTimeout,
+                "the handler was asked and did not answer within \(facts.definition.callbackTimeout.count / 1000) s",
+                fix:
+                    "the program must answer each credential.fetch, with an error where it has no token; look for a way through it that ends without an answer, or raise callback_timeout",
+                requirement: 65, failure: failure)
+        case .callbackRejected:
+            return Finding(
+                facts.severity, .callbackRejected,
+                "the handler answered with an error, or its connection ended",
+                fix: "look at the log of the program that chatauth handler list names", requirement: 6,
+                failure: failure)
+        case .empty:
+            return Finding(
+                facts.severity, .credentialEmpty,
+                "the source answered, yet with neither an ID token nor an access token: there is nothing to send",
+                fix:
+                    "compare the names in the source's fields with the members of its answer; null and empty texts count as absent",
+                requirement: 69, failure: failure)
+        case .stale:
+            return Finding(
+                facts.severity, .staleCredential,
+                "the source gave a token that had expired when it came, or the one that was just refused",
+                fix:
+                    "the backend must make a new token for each request, and not answer from a cache; compare its clock with this one's",
+                requirement: 66, failure: failure)
+        case .companionInvalid:
+            return Finding(
+                facts.severity, .companionInvalid,
+                "an access token stands beside an ID token that is no JWT, which Kindly refuses",
+                fix:
+                    "give the opaque token alone, with its issuer; an access token is a companion only of a JWT",
+                requirement: 68, failure: failure)
+        case .companionMismatch:
+            return Finding(
+                facts.severity, .companionMismatch,
+                "the access token is not the one that the ID token was issued with: at_hash says another",
+                fix: "give both tokens of one and the same token response", requirement: 70, failure: failure)
+        case .terminated, .rejected, .refusedByPlatform:
+            return platformRefused(failure, facts)
+        case .grantMissing, .grantParked, .grantDead, .grantPossiblySpent:
+            return Finding(
+                facts.severity, .grantUnusable, "the grant cannot be spent",
+                fix: "chatauth grant list says how it is, chatauth grant import brings another",
+                failure: failure)
+        case .unreachable, .timeout, .tls, .upstreamError, .malformed, .tooLarge, .sourceUnavailable,
+            .overloaded, .clientRefused, .issuerMismatch, .notBearer, .unverified, .storeFull:
+            if isPlatforms(failure, facts) { return nil }
+            return Finding(
+                facts.severity, .sourceFailing, "asking for a credential failed",
+                fix: "chatauth account check \(name) asks again and says what came of it", failure: failure)
+        }
+    }
+
+    private static func platformRefused(_ failure: RefreshFailure, _ facts: AccountFacts) -> Finding? {
+        if isPlatforms(failure, facts) { return nil }
+        return Finding(
+            facts.severity, .sourceRefused,
+            "the source refused to give a credential: it does not know who asks, or the user is not signed in there",
+            fix:
+                "check the secrets in the source's headers, and that the backend takes this account's user",
+            requirement: 160, failure: failure)
+    }
+
+    /// Whether the platform said it, not the source.
+    static func isPlatforms(_ failure: RefreshFailure, _ facts: AccountFacts) -> Bool {
+        failure == facts.platformFailure
+    }
+}

@@ -1,0 +1,416 @@
+import CredentialCore
+import Providers
+import Secrets
+import Testing
+
+private let now = Instant(wall: WallTime(seconds: 1_767_225_600), boot: BootTime(milliseconds: 1_000_000))
+private let rs256 = #"{"alg":"RS256","kid":"k1"}"#
+
+/// Facts of an account, well unless a test says what is wrong.
+private func facts(
+    _ platform: PlatformDefinition?, provider: AccountDefinition.Provider = .kindly,
+    source: SourceDefinition? = .rpc,
+    _ change: (inout AccountFacts) throws -> Void = { _ in }
+) throws -> AccountFacts {
+    let definition = AccountDefinition(
+        name: try #require(AccountName("bot")), provider: provider, platform: platform, source: source)
+    var facts = AccountFacts(definition: definition, now: now, state: .fresh)
+    facts.handlers = [.credentialFetch]
+    facts.isUsable = true
+    facts.isChatKnown = true
+    try change(&facts)
+    return facts
+}
+
+private func held(
+    _ token: SecretBytes, access: String? = nil, issuer: String? = nil, _ expiries: Expiries = Expiries()
+) throws -> HeldCredential {
+    HeldCredential(
+        credential: try Credential(idToken: token, accessToken: access.map(secret), issuer: issuer),
+        generation: Generation(1), expiries: expiries, receivedAt: now, bootID: BootID("boot-1"),
+        origin: .source, destination: Destination("d"))
+}
+
+/// Severity, code and requirement of each finding.
+private func summary(_ facts: AccountFacts) -> [String] {
+    Doctor.findings(facts).map { finding in
+        "\(finding.severity) \(finding.code.rawValue)" + (finding.requirement.map { " R\($0)" } ?? "")
+    }
+}
+
+private func bot(
+    _ strategy: KindlyDefinition.Strategy? = .kindlyJWT, connecting: KindlyDefinition.Connecting = .broker,
+    expectedIssuer: String? = nil, defaultIssuer: String? = nil
+) throws -> PlatformDefinition {
+    .kindly(
+        KindlyDefinition(
+            botKey: "b", market: "m", strategy: strategy, connecting: connecting,
+            baseURL: try HTTPURL("https://k.example/v2"), defaultIssuer: defaultIssuer,
+            expectedIssuer: expectedIssuer))
+}
+
+@Suite struct `The doctor of any account` {
+    @Test func `has nothing to say of one that is well`() throws {
+        #expect(summary(try facts(nil, provider: .generic)) == ["ok nothing_found"])
+    }
+
+    @Test(
+        arguments: [
+            (.sealed, "error store_sealed"), (.stopped, "warning account_stopped"),
+            (.parked, "error account_parked"),
+        ] as [(SessionState, String)])
+    func `says first what stands before everything else`(_ state: SessionState, _ expected: String) throws {
+        #expect(
+            summary(
+                try facts(nil, provider: .generic) {
+                    $0.state = state; $0.handlers = []
+                }) == [expected])
+    }
+
+    @Test(
+        arguments: [
+            (.handlerRequired, "handler_missing R64"), (.callbackTimeout, "callback_timeout R65"),
+            (.stale, "stale_credential R66"), (.companionInvalid, "companion_invalid R68"),
+            (.empty, "credential_empty R69"), (.companionMismatch, "companion_mismatch R70"),
+            (.callbackRejected, "callback_rejected R6"), (.rejected, "source_refused R160"),
+            (.grantDead, "grant_unusable"), (.unreachable, "source_failing"), (.tls, "source_failing"),
+        ] as [(RefreshFailure.Kind, String)])
+    func `R64, R65, R66, R68, R69, R70: a failure is explained, and an error once nothing can be handed out`(
+        _ kind: RefreshFailure.Kind, _ code: String
+    ) throws {
+        let facts = try facts(nil, provider: .generic) { $0.failure = RefreshFailure(kind) }
+        #expect(summary(facts) == ["warning \(code)"])
+        var dead = facts
+        dead.isUsable = false
+        #expect(summary(dead) == ["error \(code)"])
+        #expect(Doctor.findings(dead).allSatisfy { $0.fix != nil && $0.failure?.kind == kind })
+    }
+
+    @Test func `every kind of failure is explained`() throws {
+        for kind in RefreshFailure.Kind.allCases {
+            let findings = Doctor.findings(
+                try facts(nil, provider: .generic) {
+                    $0.failure = RefreshFailure(kind)
+                    $0.isUsable = false
+                })
+            #expect(findings.first?.severity == .error, "\(kind)")
+        }
+    }
+
+    @Test func `R64: an account whose handler is not there says that nobody can be asked`() throws {
+        let absent = try facts(bot(), source: .rpc) {
+            $0.handlers = []
+            $0.isUsable = false
+        }
+        #expect(summary(absent).first == "error handler_missing R64")
+    }
+
+    @Test func `what nobody gives, or nobody set, is said`() throws {
+        let none = try facts(nil, provider: .generic, source: nil) {
+            $0.handlers = []; $0.isUsable = false
+        }
+        #expect(summary(none) == ["error source_missing"])
+        let secret = try #require(SecretName("key"))
+        let unset = try facts(nil, provider: .generic) { $0.missingSecrets = [secret] }
+        #expect(summary(unset) == ["warning secret_missing"])
+        let signedOut = try facts(bot()) { $0.generation = Generation(2) }
+        #expect(summary(signedOut) == ["warning signed_out"])
+    }
+}
+
+@Suite struct `The doctor of Kindly accounts` {
+    private let good = #"{"iss":"https://i.example","exp":1767229200}"#
+
+    private func refused(_ token: SecretBytes, _ bot: PlatformDefinition) throws -> [Finding] {
+        Doctor.findings(
+            try facts(bot) {
+                $0.held = try held(token)
+                $0.binding = .anonymous
+                $0.bindCause = .rejected(RefreshFailure(.rejected, httpStatus: 401))
+                $0.isUsable = false
+            })
+    }
+
+    private func codes(_ findings: [Finding]) -> [String] {
+        findings.map { "\($0.code.rawValue)" + ($0.requirement.map { " R\($0)" } ?? "") }
+    }
+
+    @Test func `R63: a refused token is decoded, and what is wrong with it is named`() throws {
+        #expect(
+            codes(
+                try refused(
+                    jwt(#"{"iss":"https://i.example","exp":1767225599}"#, header: rs256), bot()))
+                == ["bind_rejected R63", "token_expired R63"])
+        #expect(
+            codes(try refused(secret("opaque"), bot())) == [
+                "bind_rejected R63", "opaque_bearer R63", "issuer_missing R24", "opaque_without_expiry R71",
+            ])
+    }
+
+    @Test func `R67: algorithm and issuer are compared with what the bot needs`() throws {
+        #expect(
+            codes(try refused(jwt(good), bot())) == ["bind_rejected R63", "algorithm_unfit R67"])
+        #expect(
+            codes(try refused(jwt(#"{"exp":1767229200}"#, header: rs256), bot())) == [
+                "bind_rejected R63", "issuer_missing R67",
+            ])
+        let findings = try refused(
+            jwt(good, header: rs256), bot(expectedIssuer: "https://i.example/"))
+        #expect(codes(findings) == ["bind_rejected R63", "issuer_unexpected R67"])
+        #expect(
+            findings[1].message
+                == #"iss of the token is "https://i.example", and expected_issuer is "https://i.example/""#)
+    }
+
+    @Test func `R67: where the claims are good it is the signature, and the key is named`() throws {
+        let findings = try refused(
+            jwt(good, header: rs256), bot(expectedIssuer: "https://i.example"))
+        #expect(codes(findings) == ["bind_rejected R67"])
+        #expect(findings[0].fix?.contains("key") == true)
+        #expect(findings[0].failure?.httpStatus == 401)
+    }
+
+    @Test func `R68: Kindly's own word on the companion is known`() throws {
+        let findings = Doctor.findings(
+            try facts(bot(.identityProvider)) {
+                $0.bindCause = .rejected(RefreshFailure(.companionInvalid, httpStatus: 401))
+                $0.held = try held(jwt(good, header: rs256))
+            })
+        #expect(codes(findings) == ["companion_invalid R68"])
+    }
+
+    @Test func `R70: tokens that are no pair are said, and are an error once Kindly refused them`() throws {
+        let unproven = try facts(bot(.identityProvider)) {
+            $0.held = try held(jwt(good, header: rs256), access: "a")
+            $0.isPair = false
+        }
+        #expect(summary(unproven) == ["warning companion_mismatch R70"])
+        var refused = unproven
+        refused.bindCause = .rejected(RefreshFailure(.rejected, httpStatus: 401))
+        #expect(summary(refused) == ["error bind_rejected R67", "error companion_mismatch R70"])
+        var proven = unproven
+        proven.isPair = true
+        #expect(summary(proven) == ["ok nothing_found"])
+    }
+
+    @Test func `R15, R18, R24, R71: what does not fit the bot's strategy is advice`() throws {
+        let introspected = try facts(bot(.introspection)) {
+            $0.held = try held(secret("opaque"), access: "a")
+        }
+        #expect(
+            summary(introspected) == [
+                "warning companion_with_introspection R15", "warning issuer_missing R24",
+                "warning opaque_without_expiry R71",
+            ])
+        let own = try facts(bot()) { $0.held = try held(jwt(good, header: rs256), access: "a") }
+        #expect(summary(own) == ["hint companion_ignored R18"])
+        let unsaid = try facts(bot(nil)) { $0.held = try held(jwt(good, header: rs256)) }
+        #expect(summary(unsaid) == ["hint strategy_missing R2"])
+    }
+
+    @Test func `R72: an end that the backend set sooner is said with all three and which won`() throws {
+        let expiries = Expiries(
+            backend: WallTime(seconds: 1_767_225_700), hint: nil, exp: WallTime(seconds: 1_767_229_200))
+        let short = try facts(bot()) { $0.held = try held(jwt(good, header: rs256), expiries) }
+        #expect(summary(short) == ["hint backend_expiry_shorter R72"])
+        #expect(
+            Doctor.findings(short)[0].message.hasSuffix(
+                "backend won: backend 2026-01-01T00:01:40Z, hint unknown, exp 2026-01-01T01:00:00Z"))
+    }
+
+    @Test func `a chat that no client brought, and a way that is blocked, are said`() throws {
+        let missing = try facts(bot(connecting: .client)) { $0.isChatKnown = false }
+        #expect(summary(missing).contains("warning chat_missing"))
+        let blocked = try facts(bot()) { $0.platformFailure = RefreshFailure(.unreachable) }
+        #expect(summary(blocked).contains("warning bind_failing"))
+        let unproven = try facts(bot()) { $0.platformFailure = RefreshFailure(.refusedByPlatform, httpStatus: 401) }
+        #expect(summary(unproven).contains("warning bind_rejected R63"))
+    }
+
+    @Test func `no token and no byte of one is in any finding`() throws {
+        let findings = try refused(
+            jwt(#"{"iss":"https://i\u0007.example","exp":1}"#, header: #"{"alg":"x\u001b"}"#),
+            bot(expectedIssuer: "https://i.example"))
+        for finding in findings {
+            let text = finding.message + (finding.fix ?? "")
+            #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F })
+            #expect(!text.contains("eyJ"))
+        }
+    }
+}
+
+@Suite struct `The doctor of Chatbase accounts` {
+    private func facts(
+        source: SourceDefinition? = .rpc, _ change: (inout AccountFacts) throws -> Void
+    ) throws -> AccountFacts {
+        let agent = PlatformDefinition.chatbase(
+            ChatbaseDefinition(agentID: "a", baseURL: try HTTPURL("https://c.example")))
+        return try ProvidersTests.facts(agent, provider: .chatbase, source: source, change)
+    }
+
+    private let good = #"{"user_id":"u","exp":1767229200}"#
+
+    @Test func `R94: an identity whose token ended is still signed in, and says what comes next`() throws {
+        let expiries = Expiries(exp: WallTime(seconds: 1_767_225_000))
+        let ended = try facts {
+            $0.held = try held(jwt(#"{"user_id":"u","exp":1767225000}"#), expiries)
+            $0.schedule = Schedule(expiries: expiries, receivedAt: now, now: now)
+            $0.isUsable = false
+        }
+        #expect(summary(ended) == ["warning identity_expired R94"])
+    }
+
+    @Test func `R85: AUTH_INVALID_JWT has four reasons, and those that can be seen are named`() throws {
+        let failure = RefreshFailure(.refusedByPlatform, httpStatus: 401, providerCode: "AUTH_INVALID_JWT")
+        let refused = try facts {
+            $0.platformFailure = failure
+            $0.isUsable = false
+            $0.held = try held(jwt(#"{"name":"n"}"#, header: rs256))
+        }
+        #expect(
+            summary(refused) == [
+                "error identity_rejected R85", "error token_unfit R83", "error token_unfit R83",
+                "hint token_unfit R83",
+            ])
+        #expect(Doctor.findings(refused)[0].message.contains("identity verification is not set up"))
+        let unseen = try facts {
+            $0.failure = failure
+            $0.platformFailure = failure
+        }
+        #expect(summary(unseen) == ["warning identity_rejected R85"])
+    }
+
+    @Test func `an agent that is not there is said so`() throws {
+        let failure = RefreshFailure(.upstreamError, httpStatus: 404, providerCode: "AGENT_NOT_FOUND")
+        #expect(summary(try facts { $0.platformFailure = failure }) == ["warning agent_not_found R85"])
+    }
+
+    @Test func `R83: what is noticeable about a token that works is a warning`() throws {
+        #expect(summary(try facts { $0.held = try held(jwt(good)) }) == ["ok nothing_found"])
+        #expect(
+            summary(try facts { $0.held = try held(jwt(good, header: rs256)) }) == [
+                "warning token_unfit R83"
+            ])
+    }
+}
+
+@Suite struct `The doctor of social.plus accounts` {
+    private func facts(
+        _ state: SocialPlusState, _ kind: SocialPlusKind = .default, isSecure: Bool = true,
+        source: SourceDefinition? = nil, _ change: (inout AccountFacts) throws -> Void = { _ in }
+    ) throws -> AccountFacts {
+        let network = PlatformDefinition.socialPlus(
+            SocialPlusDefinition(
+                apiKey: .file(path: "/key"), baseURL: try HTTPURL("https://apix.eu.amity.co"), region: .eu,
+                isSecureMode: isSecure))
+        var bench = try SocialPlusBench()
+        try bench.bring(to: state, kind)
+        return try ProvidersTests.facts(network, provider: .socialPlus, source: source) {
+            $0.session = bench.session
+            $0.now = bench.now
+            $0.handlers = [.sessionWillRenew]
+            try change(&$0)
+        }
+    }
+
+    @Test func `a session that is well has nothing to say`() throws {
+        #expect(summary(try facts(.established)) == ["ok nothing_found"])
+    }
+
+    @Test func `R200: a login that is under way says what it waits for and when it ends`() throws {
+        let running = Doctor.findings(try facts(.establishing))
+        #expect(running.map(\.code) == [.loginRunning])
+        for part in ["API key", "region (eu)", "auth token", "network"] {
+            #expect(running[0].fix?.contains(part) == true)
+        }
+        #expect(running[0].message.contains("30 s"))
+        #expect(
+            summary(try facts(.notLoggedIn) { $0.failure = RefreshFailure(.timeout) }).contains {
+                $0 == "error login_failed R200"
+            })
+    }
+
+    @Test func `R154: a login that is refused may be in the wrong region`() throws {
+        for failure in [
+            RefreshFailure(.rejected, httpStatus: 401, providerCode: "400100"),
+            RefreshFailure(.upstreamError, httpStatus: 404, providerCode: "400400"),
+        ] {
+            let findings = Doctor.findings(try facts(.notLoggedIn) { $0.platformFailure = failure })
+            #expect(findings.map(\.requirement) == [154])
+            #expect(findings[0].fix?.contains("region") == true)
+        }
+    }
+
+    @Test func `R157: without a token and somebody who gives one nobody logs in`() throws {
+        let missing = Doctor.findings(try facts(.notLoggedIn))
+        #expect(missing.map(\.code) == [.sessionMissing])
+        #expect(missing[0].message.contains("neither a handler nor a source"))
+        #expect(
+            summary(try facts(.established, isSecure: false)) == ["hint secure_mode_off R157"])
+    }
+
+    @Test func `R201: a token that hardly lives is why users are logged out so often`() throws {
+        let expiries = Expiries(hint: WallTime(seconds: 1_767_225_640))
+        let short = try facts(.established) {
+            $0.held = try held(secret("t"), expiries)
+            $0.schedule = Schedule(expiries: expiries, receivedAt: now, now: now)
+        }
+        #expect(summary(short) == ["warning lifetime_short R201"])
+        let failing = try facts(.tokenExpired) { $0.failure = RefreshFailure(.callbackRejected) }
+        #expect(summary(failing).contains("error renewal_failing R201"))
+    }
+
+    @Test func `R158, R202: a session that nobody renews, or of which nobody knows the end, is said`() throws
+    {
+        let alone = try facts(.established) { $0.handlers = [] }
+        #expect(summary(alone) == ["warning renewal_handler_missing R202"])
+        let over = try facts(.tokenExpired) { $0.handlers = [] }
+        #expect(summary(over) == ["error renewal_handler_missing R202"])
+        let endless = try facts(.established) {
+            $0.held = try held(secret("t"))
+            $0.schedule = Schedule(expiries: .unknown, receivedAt: now, now: now)
+        }
+        #expect(summary(endless) == ["warning expiry_unknown R202"])
+    }
+
+    @Test func `R187: a handler that had no token is left alone, and until when is said`() throws {
+        var bench = try SocialPlusBench(.established)
+        bench.mustRenew(with: .unable)
+        let resting = try facts(.established) {
+            $0.session = bench.session
+            $0.now = bench.now
+        }
+        #expect(summary(resting) == ["warning renewal_paused R187"])
+        #expect(Doctor.findings(resting)[0].message.hasSuffix("in 600 s"))
+    }
+
+    @Test func `R204: why a login with an access token failed at once is told apart`() throws {
+        func fix(_ kind: RefreshFailure.Kind, _ status: Int? = nil) throws -> String {
+            let findings = Doctor.findings(
+                try facts(.notLoggedIn) { $0.platformFailure = RefreshFailure(kind, httpStatus: status) })
+            return findings[0].fix ?? ""
+        }
+        #expect(try fix(.handlerRequired).contains("handler"))
+        #expect(try fix(.malformed).contains("userId"))
+        #expect(try fix(.rejected, 401).contains("api_key"))
+        #expect(try fix(.unreachable).contains("--online"))
+    }
+
+    @Test func `R205: a handler that is not called is of the other kind, not there, or its user is banned`()
+        throws
+    {
+        #expect(
+            summary(try facts(.established) { $0.handlers = [.sessionOnTokenRenew] }) == [
+                "warning renewal_handler_of_other_kind R205"
+            ])
+        #expect(
+            summary(try facts(.established, .accessToken)) == [
+                "warning renewal_handler_of_other_kind R205"
+            ])
+        #expect(
+            summary(try facts(.established, .accessToken) { $0.handlers = [] }) == [
+                "warning renewal_handler_missing R205"
+            ])
+        #expect(summary(try facts(.terminated)) == ["error session_terminated R205"])
+    }
+}
