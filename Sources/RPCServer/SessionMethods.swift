@@ -31,6 +31,12 @@ extension RPCServer {
         guard let token = try parameters.secret("access_token") else {
             throw CallFailure(invalidParams: "session.login_with_access_token needs access_token")
         }
+        // Whether there is somebody for the next one comes first: without that no token is of use (R191).
+        if let failure = broker.accessTokenRefusal(account) {
+            var told = CallFailure(failure, isPlatformsWord: false, of: call.method)
+            told.account = account.name
+            throw told
+        }
         let credential = try accessToken(token)
         let user: SocialPlusUser
         do throws(SocialPlusAccessToken.Failure) {

@@ -223,7 +223,9 @@ private func bot(
         #expect(summary(missing).contains("warning chat_missing"))
         let blocked = try facts(bot()) { $0.platformFailure = RefreshFailure(.unreachable) }
         #expect(summary(blocked).contains("warning bind_failing"))
-        let unproven = try facts(bot()) { $0.platformFailure = RefreshFailure(.refusedByPlatform, httpStatus: 401) }
+        let unproven = try facts(bot()) {
+            $0.platformFailure = RefreshFailure(.refusedByPlatform, httpStatus: 401)
+        }
         #expect(summary(unproven).contains("warning bind_rejected R63"))
     }
 

@@ -21,6 +21,13 @@ extension Broker {
             toSessionOf: account, caller: waiter)
     }
 
+    /// Why no access token would be looked at now, whatever it is; nil: one would be (R191, R204).
+    package func accessTokenRefusal(_ account: Account) -> SocialPlusSessionFailure? {
+        guard let state = account.socialPlus?.state else { return nil }
+        if state != .notLoggedIn { return .stateInvalid(state) }
+        return supplier(of: account.definition, .accessToken) == .nobody ? .handlerRequired : nil
+    }
+
     /// Logs the user in whom an access token names (R190); somebody must give the next one (R191).
     package func logIn(
         _ account: Account, _ user: SocialPlusUser, accessToken: Credential, patience: Milliseconds?,
