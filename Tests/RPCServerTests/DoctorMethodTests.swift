@@ -131,8 +131,8 @@ import Testing
         world.issued = jwt(#"{"alg":"RS256"}"#, "{}")
         let (stage, client) = try stage()
         let answer = stage.call(client, "credentials.inspect", #"{"account":"bot"}"#)
-        #expect(answer.contains(#""binding":{"state":"anonymous","cause":"rejected","chat_id":""#))
-        #expect(answer.contains(#""last_error":{"kind":"callback_rejected","http_status":401}"#))
+        #expect(answer.contains(#""binding":{"state":"anonymous","cause":"refused_by_platform","chat_id":""#))
+        #expect(answer.contains(#""last_error":{"kind":"credential_rejected","http_status":401}"#))
     }
 
     @Test func `online the source is asked and the way is tried, and nothing is stored`() throws {
