@@ -129,7 +129,7 @@ def chatbase_device():
 def chatbase_refused():
     with Platform() as platform, Broker(platform.chatbase("shop")) as broker:
         good = platform.do("chatbase/shop/mint", user_id="u1")["token"]
-        for wrong in ({"exp": 1}, {"key": "another secret"}, {"alg": "HS512"}):
+        for wrong in ({"exp": 1}, {"key": "another secret"}, {"alg": "HS512", "key": "identity-secret"}):
             bad = platform.do("chatbase/shop/mint", user_id="u2", **wrong)["token"]
             error = refused("credential_rejected", broker.call, "identity.identify", account="shop", token=bad)
             equal((error["data"]["http_status"], error["data"]["provider_code"]), (401, "AUTH_INVALID_JWT"), str(wrong))
