@@ -51,6 +51,8 @@ package final class Account {
 
     /// It was removed, or vanished from the configuration: what still comes back for it is nobody's business.
     package internal(set) var isGone = false
+    /// Its removal is on its way to the disk: nothing is stored for it behind that.
+    var isLeaving = false
     /// It was removed for good: what was stored of it is gone, too.
     var isForgotten = false
     /// The run that is out for it, and the ticket under which the session knows it.

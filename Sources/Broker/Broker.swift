@@ -91,7 +91,9 @@ package final class Broker {
         keeper = GrantKeeper(clock: ports.clock, log: log, runner: oauth) { operation, completion in
             changes.submit(operation, completion)
         }
-        memory = PlatformMemory(log: log) { operation, completion in changes.submit(operation, completion) }
+        memory = PlatformMemory(log: log, clock: ports.clock) { operation, completion in
+            changes.submit(operation, completion)
+        }
         caller = PlatformCaller(requester: requester, runner: runner)
         storeState = .sealed(.sealed)
         lastReview = ports.clock.now.boot
@@ -173,9 +175,9 @@ package final class Broker {
         case .startRefresh(let ticket, let reason): startRefresh(ticket, reason, account)
         case .cancelRefresh(let ticket): cancelRefresh(ticket, account)
         // Stored behind its removal, it would be what a later account of that name begins with.
-        case .persist(let held, _) where account.isForgotten:
+        case .persist(let held, _) where account.isForgotten || account.isLeaving:
             apply(.committed(held.generation, .conflict(stored: .none)), to: account)
-        case .persistDeletion(let generation, _) where account.isForgotten:
+        case .persistDeletion(let generation, _) where account.isForgotten || account.isLeaving:
             apply(.committed(generation, .conflict(stored: .none)), to: account)
         case .persist(let held, let expected):
             submit(.putCredential(account: account.name, held, expected: expected)) { [weak self] failure in
@@ -219,6 +221,7 @@ package final class Broker {
             giveUpSteps(of: account, .shuttingDown)
             endCheck(of: account, .shuttingDown)
         }
+        memory.storeAgain()
         keeper.shutDown()
         requester.close()
         ports.waker.wake(at: nil)

@@ -41,8 +41,10 @@ extension Broker {
         endCommands(of: account, .stopped)
         apply(.stopped, to: account)
         giveUpSteps(of: account, .stopped)
+        account.isLeaving = true
         submit(.deleteAccount(name: account.name)) { [weak self] failure in
             guard let self else { return }
+            account.isLeaving = false
             if failure == nil { added[account.name] = nil }
             if account.definition.origin == .rpc, failure == nil {
                 account.isForgotten = true
@@ -58,6 +60,12 @@ extension Broker {
         }
     }
 
+    /// Forgets an account's credential, and gives up whatever would bring one.
+    package func forget(_ account: Account, waiter: WaiterID) {
+        endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
+        apply(.deleted(waiter: waiter), to: account)
+    }
+
     /// Lets an account rest: what is under way for it is given up, what is stored of it stays (R58).
     package func stop(_ account: Account) {
         endCommands(of: account, .stopped)
@@ -69,6 +77,10 @@ extension Broker {
     ///
     /// Whoever asks while a check is out is told what that one finds.
     package func check(_ account: Account, waiter: WaiterID) {
+        guard !account.isGone else {
+            observer?.broker(answers: waiter, for: account, .session(.failure(.stopped)))
+            return
+        }
         guard let source = liveSource(of: account) else {
             observer?.broker(
                 answers: waiter, for: account,
@@ -101,7 +113,8 @@ extension Broker {
         let id = runner.start(
             source,
             SourceContext(
-                account: account.name, reason: .forced, chatID: account.chat?.id,
+                account: account.name, reason: .forced, chatID: account.chat?.id, userID: account.userToCheck,
+                wish: account.definition.provider == .socialPlus ? .authToken : .credentials,
                 limit: account.definition.callbackTimeout)
         ) {
             [weak self, weak account] outcome in

@@ -104,19 +104,21 @@ extension Broker {
         if source != nil, let credential = account.session.held?.credential, !account.session.isParked {
             tokens.append((credential.accessToken ?? credential.bearer, .accessToken))
         }
-        guard grant != nil || account.session.held != nil else {
+        endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
+        guard grant != nil || account.session.held != nil || account.session.hasUnderway else {
             observer?.broker(answers: waiter, for: account, .alreadyAnonymous)
             return
         }
         // It is shown to its platform once more when it is gone from here: to be unbound.
-        let credential = account.session.isParked ? nil : account.session.held?.credential
+        // Where it was bound is where it is unbound, whatever the configuration says by then.
+        let binding = account.session.isParked ? nil : account.bindingToEnd
         forget(account, grant) { [weak self] failure, refreshToken in
             guard let self else { return }
             let tokens = (refreshToken.map { [($0, .refreshToken)] } ?? []) + tokens
             if let failure {
                 observer?.broker(answers: waiter, for: account, .storeFailed(failure))
             } else {
-                unbind(account, credential) { [weak self] unbindFailure in
+                unbind(account, binding) { [weak self] unbindFailure in
                     guard let self else { return }
                     guard let source, !tokens.isEmpty else {
                         observer?.broker(answers: waiter, for: account, .revoked(unbindFailure))
@@ -132,10 +134,10 @@ extension Broker {
     }
 
     private func unbind(
-        _ account: Account, _ credential: Credential?, _ completion: @escaping (RefreshFailure?) -> Void
+        _ account: Account, _ binding: BindingToEnd?, _ completion: @escaping (RefreshFailure?) -> Void
     ) {
-        guard let credential else { return completion(nil) }
-        invalidate(account, credential, completion)
+        guard let binding else { return completion(nil) }
+        invalidate(account, binding, completion)
     }
 
     // The credential first: nothing may be fetched again with a grant that is about to go. Which refresh token goes with it is known

@@ -31,6 +31,7 @@ extension Broker {
         }
         keeper.wakeUp()
         desk.wakeUp()
+        memory.wakeUp()
         scheduleWake()
     }
 
@@ -66,7 +67,7 @@ extension Broker {
         if !isShuttingDown {
             next = min(
                 wakes.next ?? .distantFuture, grants, desk.nextWakeUp ?? .distantFuture,
-                lastReview + Self.reviewInterval)
+                memory.nextWakeUp ?? .distantFuture, lastReview + Self.reviewInterval)
             if hasWorkLeft { next = .distantPast }
         }
         guard next != announcedWake else { return }

@@ -74,7 +74,7 @@ package enum ErrorKind: String, Sendable, CaseIterable {
         case .companionInvalid: (129, false, .usage)
         case .companionMismatch: (130, false, .refused)
         case .credentialTooLarge: (131, false, .usage)
-        case .sessionStateInvalid: (140, false, .usage)
+        case .sessionStateInvalid: (140, false, .signInNeeded)
         case .terminated: (141, false, .refused)
         case .revokeFailed: (142, true, .temporary)
         case .loginTimeout: (143, true, .timedOut)

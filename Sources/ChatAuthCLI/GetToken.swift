@@ -12,10 +12,11 @@ extension Session {
         if isJSON, invocation.has(.format) { throw .usage(.exclusive(.json, .format), invocation.command) }
         let connection = try connect()
         var output = SecretBuffer(capacity: 2048)
-        if format == .headers {
+        // What a request takes is the platform's matter: not everywhere an Authorization.
+        if format == .headers || format == .curl {
             // The method has no `force`: what it would force is done before it.
             if invocation.has(.after401) || invocation.has(.force) { try withToken(connection) { _ in } }
-            try headers(connection, &output)
+            try headers(connection, &output, forCurl: format == .curl)
         } else {
             try withToken(connection) { (result) throws(Failure) in try format.render(result, into: &output) }
         }
@@ -24,7 +25,7 @@ extension Session {
 
     func headers() throws(Failure) {
         var output = SecretBuffer(capacity: 2048)
-        try headers(connect(), &output)
+        try headers(connect(), &output, forCurl: false)
         try writeSecret(output)
     }
 
@@ -86,7 +87,9 @@ extension Session {
                 message: "the token was refused, and there is no other yet: the refresh failed"))
     }
 
-    private func headers(_ connection: Connection, _ output: inout SecretBuffer) throws(Failure) {
+    private func headers(
+        _ connection: Connection, _ output: inout SecretBuffer, forCurl: Bool
+    ) throws(Failure) {
         let account = try operand(0)
         try connection.call(
             Method.headersGet.rawValue, patience: patience,
@@ -103,12 +106,14 @@ extension Session {
                     output.append(result.rawToken)
                     output.append("\n")
                 } else {
-                    try Self.headerLines(result, &output)
+                    try Self.headerLines(result, &output, forCurl: forCurl)
                 }
             })
     }
 
-    private static func headerLines(_ result: JSONValue, _ output: inout SecretBuffer) throws(Failure) {
+    private static func headerLines(
+        _ result: JSONValue, _ output: inout SecretBuffer, forCurl: Bool
+    ) throws(Failure) {
         guard let headers = result.member("headers"), headers.kind == .array else {
             throw .badAnswer(.memberMissing("headers"))
         }
@@ -118,10 +123,18 @@ extension Session {
             guard let name = parts.next(), let value = parts.next(), name.kind == .string,
                 value.kind == .string
             else { throw .badAnswer(.memberMissing("headers")) }
-            try output.append(textOf: name, free: .control)
-            output.append(": ")
-            try output.append(textOf: value, free: .control)
-            output.append("\n")
+            var line = SecretBuffer(capacity: 2048)
+            try line.append(textOf: name, free: .control)
+            line.append(": ")
+            try line.append(textOf: value, free: .control)
+            if forCurl {
+                output.append("header = \"")
+                output.append(curlQuoting: line)
+                output.append("\"\n")
+            } else {
+                line.withSpan { output.append($0) }
+                output.append("\n")
+            }
         }
     }
 

@@ -29,7 +29,7 @@ enum TokenFormat: UInt8, CaseIterable {
         return nil
     }
 
-    /// Renders a result of `token.get`; `headers` is a result of another method and is not rendered here.
+    /// Renders a result of `token.get`; `headers` and `curl` are results of another method and are not rendered here.
     ///
     /// - Throws: `Failure.badAnswer` when a member is missing, or has bytes that would mean something else in this format.
     func render(_ result: JSONValue, into output: inout SecretBuffer) throws(Failure) {
@@ -37,15 +37,9 @@ enum TokenFormat: UInt8, CaseIterable {
         case .token:
             try output.append(member: "bearer_token", of: result, free: .zero)
             output.append("\n")
-        case .header, .headers:
+        case .header, .headers, .curl:
             try output.append(authorizationOf: result)
             output.append("\n")
-        case .curl:
-            var header = SecretBuffer(capacity: 2048)
-            try header.append(authorizationOf: result)
-            output.append("header = \"")
-            output.append(curlQuoting: header)
-            output.append("\"\n")
         case .json:
             output.append(result.rawToken)
             output.append("\n")

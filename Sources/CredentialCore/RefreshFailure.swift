@@ -34,6 +34,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case rejected
         /// The platform said no to what the backend gave.
         case refusedByPlatform
+        /// The token is another user's than that of the one who is signed in.
+        case otherUser
         /// A well-formed answer without a token (R9).
         case empty
         /// An answer that cannot be read, or tokens that no header can carry.

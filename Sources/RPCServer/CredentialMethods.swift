@@ -100,7 +100,7 @@ extension RPCServer {
                 writer.endObject()
             }
         }
-        broker.apply(.deleted(waiter: waiter), to: account)
+        broker.forget(account, waiter: waiter)
     }
 }
 

@@ -13,6 +13,12 @@ extension RPCServer {
 
     func deviceReset(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let account = try deviceAccount(parameters, call, needs: .operate)
+        // Whoever makes a new install makes it for all who are that one.
+        for other in broker.accountsSharingDevice(with: account)
+        where role(of: call.client, on: other).map({ $0 < .operate }) ?? true {
+            throw CallFailure(
+                .permissionDenied, "other accounts share this device, and you may not operate all of them")
+        }
         broker.resetDevice(of: account) { [unowned self] in answerDevice(call, account, $0) }
     }
 

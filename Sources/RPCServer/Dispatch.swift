@@ -133,7 +133,7 @@ extension RPCServer {
                     naming: mayKnow ? account?.definition.source : nil))
         case .storeFailed(let failure): call.fail(CallFailure(failure))
         case .refused(let failure):
-            var told = CallFailure(failure, retryAfter: failure.retryAfter)
+            var told = CallFailure(failure, of: "the platform")
             told.account = account?.name
             call.fail(told)
         case .shuttingDown:

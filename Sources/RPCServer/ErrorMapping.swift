@@ -81,6 +81,15 @@ extension CallFailure {
         providerCode = failure.providerCode
     }
 
+    /// The same where another was asked than the source: the platform, or a server.
+    init(_ failure: RefreshFailure, of other: String) {
+        var (kind, message) = Self.words(for: failure)
+        if message.hasPrefix("the source") { message = other + message.dropFirst(10) }
+        self.init(kind, message, retryAfter: failure.retryAfter)
+        httpStatus = failure.httpStatus
+        providerCode = failure.providerCode
+    }
+
     /// The kind and the sentence for a failed refresh.
     static func words(
         for failure: RefreshFailure, naming source: SourceDefinition? = nil
@@ -93,6 +102,11 @@ extension CallFailure {
         case .rejected: (.callbackRejected, "the source refused to give a credential" + detail(failure))
         case .refusedByPlatform:
             (.credentialRejected, "the platform refused the credential" + detail(failure))
+        case .otherUser:
+            (
+                .credentialRejected,
+                "the source gave another user's token than that of the one who is signed in; chatauth auth authenticate signs the other in"
+            )
         case .empty: (.credentialEmpty, "the source answered without a token; check the names in fields")
         // What the caller gave is not malformed: a captive portal's page passes, and whoever asks is to come back.
         case .malformed: (.upstreamError, "the source's answer cannot be read as a credential")

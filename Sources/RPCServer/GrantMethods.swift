@@ -172,7 +172,7 @@ extension RPCServer {
             var told = CallFailure(
                 .revokeFailed,
                 "forgotten here, but the server may still honour it, so end it there: "
-                    + CallFailure.words(for: failure).message)
+                    + CallFailure(failure, of: "the server").message)
             told.account = account?.name
             told.isCleared = true
             told.httpStatus = failure.httpStatus

@@ -95,11 +95,11 @@ struct HandlerRegistry {
         return lastWireID
     }
 
-    /// The question that `client` answers; nil: it was not asked that, or not any more.
-    mutating func take(_ wireID: Int64, from client: Client) -> UInt64? {
+    /// The question that `client` answers, and for which account; nil: it was not asked that, or not any more.
+    mutating func take(_ wireID: Int64, from client: Client) -> (id: UInt64, account: AccountName)? {
         guard let question = questions[wireID], question.client === client else { return nil }
         forget(question.id)
-        return question.id
+        return (question.id, question.account)
     }
 
     mutating func forget(_ id: UInt64) {

@@ -71,18 +71,26 @@ extension RPCServer: HandlerPort {
     /// Takes what a client answers; dropped and counted where it was not asked.
     func receive(_ response: borrowing JSONRPCResponse, from client: Client) {
         guard response.id.kind == .number, let wireID = response.id.integer,
-            let question = registry.take(wireID, from: client)
+            let (question, name) = registry.take(wireID, from: client)
         else {
             counters.strayResponses += 1
             return
         }
-        if response.isError {
+        // Who may not operate the account any more gives it no credential either.
+        if response.isError || !mayAnswer(for: name, client) {
             counters.questionsRefused += 1
             broker.handlerDidAnswer(question, .failure(.rejected))
         } else {
             broker.handlerDidAnswer(
                 question, .success(SecretBytes(copying: response.payload.rawToken)))
         }
+    }
+
+    private func mayAnswer(for name: AccountName, _ client: Client) -> Bool {
+        guard let account = broker.account(named: name.text.utf8.span),
+            let role = role(of: client, on: account)
+        else { return false }
+        return role >= .operate
     }
 
     /// Ends what a client was registered for; what it was asked counts as refused (R6).

@@ -262,7 +262,9 @@ extension RPCServer: AuditObserver {
         if let failure = account.session.standingFailure {
             return CallFailure(failure, account: account.name)
         }
-        guard account.session.held == nil else { return nil }
+        guard account.session.held == nil || account.session.signedOutGeneration > handout.generation else {
+            return nil
+        }
         return CallFailure(.signInNeeded(.signedOut, retryAfter: nil), account: account.name)
     }
 }

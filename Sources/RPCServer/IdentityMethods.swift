@@ -100,18 +100,21 @@ extension RPCServer {
         let userID = try parameters.text("user_id")
         let conversationID = try parameters.text("conversation_id")
         do throws(ChatbaseIdentity.Failure) {
-            try broker.report(account, userID: userID, conversationID: conversationID)
+            try broker.report(account, userID: userID, conversationID: conversationID) {
+                [unowned self] failure in
+                if let failure { return call.fail(CallFailure(failure)) }
+                call.answer { writer in
+                    writer.beginObject()
+                    self.writeIdentity(account, to: &writer)
+                    writer.endObject()
+                }
+            }
         } catch {
             let name = error == .userIDInvalid ? "user_id" : "conversation_id"
             throw CallFailure(
                 invalidParams:
                     "\(name) must have 1 to \(ChatbaseIdentity.longestID) bytes, none of them a control character"
             )
-        }
-        call.answer { writer in
-            writer.beginObject()
-            self.writeIdentity(account, to: &writer)
-            writer.endObject()
         }
     }
 

@@ -28,6 +28,10 @@ extension RPCServer {
             throw CallFailure(failure, account: account.name)
         }
         broker.withDevice(of: account) { [unowned self] outcome in
+            // It may have been stopped or configured anew while the device went to the disk.
+            if let failure = account.session.standingFailure {
+                return call.fail(CallFailure(failure, account: account.name))
+            }
             switch outcome {
             case .failure(let failure): call.fail(CallFailure(failure))
             case .success(let device):
@@ -59,6 +63,9 @@ extension RPCServer {
                 guard case .success(let chat) = outcome else {
                     if case .failure(let failure) = outcome { call.fail(CallFailure(failure)) }
                     return
+                }
+                if let failure = account.session.standingFailure {
+                    return call.fail(CallFailure(failure, account: account.name))
                 }
                 let credential = failure == nil ? account.session.held?.credential : nil
                 let headers = KindlyRequests.headers(

@@ -65,6 +65,10 @@ extension CallFailure {
         let isElsewhere = isLogin && (failure.httpStatus == 401 || failure.httpStatus == 404)
         let hint = isElsewhere ? "; check api_key, and that region or base_url is the app's" : ""
         switch failure.kind {
+        case _ where failure.providerCode == String(SocialPlusCode.globallyBanned):
+            self.init(.terminated, "the platform refused the login: the user is banned from the network")
+        case _ where failure.providerCode == String(SocialPlusCode.notFound):
+            self.init(.terminated, "the platform refused the login: there is no such user, any more")
         case .rejected: self.init(.credentialRejected, "the platform refused the login" + status + hint)
         case .upstreamError:
             self.init(

@@ -91,11 +91,11 @@ extension RPCServer {
             broker.offer(account, offer, to: renewal, waiter: waitForSession(call, account))
             return
         }
-        let waiter = wait(call, forRefreshOf: account) { [unowned self] answer in
+        let wait = try timeToWait(parameters, call)
+        let waiter = self.wait(call, forRefreshOf: account) { [unowned self] answer in
             guard case .session(.refreshed) = answer else { return fail(call, answer, account) }
             answerSession(call, account)
         }
-        let wait = try timeToWait(parameters, call)
         broker.apply(.refreshRequested(waiter: waiter, wait: wait), to: account)
     }
 

@@ -75,7 +75,6 @@ private let token =
     @Test(arguments: [
         ("token", "abc.def\n"),
         ("header", "Authorization: Bearer abc.def\n"),
-        ("curl", "header = \"Authorization: Bearer abc.def\"\n"),
         ("json", token + "\n"),
         ("env", "CHATAUTH_TOKEN='abc.def'\nCHATAUTH_EXPIRES_AT=1900000000\n"),
         (
@@ -131,16 +130,20 @@ private let token =
                 program.run(["get-token", "bot", "--format", "env"], [.result(odd)]).output
                     == #"CHATAUTH_TOKEN='a'\''b"c\d$(x)'"# + "\n" + #"CHATAUTH_COMPANION_TOKEN='e'\''f'"#
                     + "\nCHATAUTH_EXPIRES_AT=1\n")
+            let headers = #"{"headers":[["Authorization","Bearer a'b\"c\\d$(x)"],["X-Device-Id","1"]]}"#
             #expect(
-                program.run(["get-token", "bot", "--format", "curl"], [.result(odd)]).output
-                    == #"header = "Authorization: Bearer a'b\"c\\d$(x)""# + "\n")
+                program.run(["get-token", "bot", "--format", "curl"], [.result(headers)]).output
+                    == #"header = "Authorization: Bearer a'b\"c\\d$(x)""# + "\n"
+                    + #"header = "X-Device-Id: 1""# + "\n")
         }
     }
 
-    @Test(arguments: ["header", "curl"])
-    func `refuses a token that would begin another header`(_ format: String) {
+    @Test(arguments: [
+        ("header", #"{"bearer_token":"a\r\nX-Admin: 1","token_type":"Bearer"}"#),
+        ("curl", #"{"headers":[["Authorization","Bearer a\r\nX-Admin: 1"]]}"#),
+    ])
+    func `refuses a token that would begin another header`(_ format: String, _ bad: String) {
         withProgram { program in
-            let bad = #"{"bearer_token":"a\r\nX-Admin: 1","token_type":"Bearer"}"#
             let outcome = program.run(["get-token", "bot", "--format", format], [.result(bad)])
             #expect(outcome.status == 1)
             #expect(outcome.output == "")

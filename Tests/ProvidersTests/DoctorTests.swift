@@ -335,11 +335,19 @@ private func bot(
     @Test func `R154: a login that is refused may be in the wrong region`() throws {
         for failure in [
             RefreshFailure(.rejected, httpStatus: 401, providerCode: "400100"),
-            RefreshFailure(.upstreamError, httpStatus: 404, providerCode: "400400"),
+            RefreshFailure(.upstreamError, httpStatus: 404),
         ] {
             let findings = Doctor.findings(try facts(.notLoggedIn) { $0.platformFailure = failure })
             #expect(findings.map(\.requirement) == [154])
             #expect(findings[0].fix?.contains("region") == true)
+        }
+    }
+
+    @Test func `R198: a user who is banned or deleted is told so, and not sent to look for keys`() throws {
+        for (code, word) in [("400312", "banned"), ("400400", "deleted")] {
+            let failure = RefreshFailure(.rejected, httpStatus: 403, providerCode: code)
+            let findings = Doctor.findings(try facts(.notLoggedIn) { $0.platformFailure = failure })
+            #expect(findings[0].fix?.contains(word) == true)
         }
     }
 

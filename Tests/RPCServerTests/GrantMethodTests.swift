@@ -161,7 +161,7 @@ private let nameRule = "is 1 to 64 of A-Z a-z 0-9 . _ @ - and does not begin wit
                 == Expected.error(
                     142,
                     "forgotten here, but the server may still honour it, so end it there: "
-                        + "the source answered with an error: status 503", "revoke_failed",
+                        + "the server answered with an error: status 503", "revoke_failed",
                     rest: #","http_status":503,"cleared":true"#))
         #expect(bench.call("grant.list") == result(#"{"grants":[]}"#))
     }

@@ -177,7 +177,7 @@ private final class Agent {
         #expect(before.contains(#""auth_state":"anonymous""#))
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
         let signedIn = state(stage, client)
-        #expect(stage.call(client, "identity.identify", #"{"account":"desk","token":"bad"}"#) == first)
+        #expect(stage.call(client, "identity.identify", #"{"account":"desk","token":"worse"}"#) == first)
         #expect(state(stage, client) == signedIn)
         // The token that is held goes along while another is shown.
         #expect(agent.verifications.map(\.user) == [nil, nil, "jwt-a"])
@@ -376,6 +376,71 @@ private final class Agent {
         #expect(client.take().contains(#""kind":"sign_in_needed""#))
         #expect(stage.fetcher.cancelled.count == 1)
         #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+    }
+
+    @Test
+    func
+        `a sign-out wins over an identity that is on its way to the disk, and over a source that is being asked`()
+        throws
+    {
+        let (stage, client) = try stage([Self.account(hasSource: true)])
+        _ = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
+        stage.fetcher.backend = nil
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":1,"method":"identity.identify","params":{"account":"desk"}}"# + "\n",
+            from: client)
+        stage.run()
+        let other = try #require(stage.connect())
+        #expect(stage.call(other, "identity.logout", #"{"account":"desk"}"#).contains(#""anonymous""#))
+        stage.fetcher.backend = { [agent] in agent.answer($0) }
+        stage.run()
+        stage.advance(.seconds(60))
+        #expect(client.take().contains(#""kind":"sign_in_needed""#))
+        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+    }
+
+    @Test func `the token that was just refused is not shown again, and a platform in trouble is left alone`()
+        throws
+    {
+        let (stage, client) = try stage()
+        let params = #"{"account":"desk","token":"bad"}"#
+        let first = stage.call(client, "identity.identify", params)
+        #expect(stage.call(client, "identity.identify", params) == first)
+        #expect(agent.verifications.count == 1)
+        agent.isDown = true
+        let failed = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        #expect(failed.contains(#""http_status":503"#))
+        for _ in 0..<20 {
+            let answer = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+            #expect(answer.contains(#""retry_after_seconds":1"#))
+        }
+        #expect(agent.verifications.count == 2)
+        agent.isDown = false
+        stage.advance(.seconds(2))
+        #expect(
+            stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#).contains(
+                #""auth_state":"identified""#))
+    }
+
+    @Test func `R103: what a source says of another user signs nobody out`() throws {
+        // {"user_id":"u-42"} and {"user_id":"u-7"}
+        let ours = "e30.eyJ1c2VyX2lkIjoidS00MiJ9.eA"
+        let theirs = "e30.eyJ1c2VyX2lkIjoidS03In0.eA"
+        agent.accepted = [ours, theirs]
+        agent.issued = ours
+        let (stage, client) = try stage([Self.account(hasSource: true)])
+        _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"\#(theirs)"}"#)
+        stage.advance(.seconds(2))
+        _ = stage.call(client, "auth.refresh", #"{"account":"desk"}"#)
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#).contains(
+                #""bearer_token":"\#(theirs)""#))
+        stage.advance(.seconds(2))
+        _ = stage.call(client, "auth.authenticate", #"{"account":"desk"}"#)
+        stage.advance(.seconds(2))
+        _ = client.take()
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"\#(ours)""#))
     }
 
     @Test func `a token is never saved past the server`() throws {

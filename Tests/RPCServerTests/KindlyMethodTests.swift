@@ -315,6 +315,32 @@ private final class Bot {
         #expect(bot.binds.map(\.chat) == [old, new])
     }
 
+    @Test func `what was bound to one chat is bound to the next as well, however often that fails`() throws {
+        let (stage, client) = try stage()
+        bot.issued = "token-2"
+        stage.advance(.seconds(2))
+        _ = stage.call(client, "auth.authenticate", #"{"account":"bot"}"#)
+        bot.bindStatus = 503
+        _ = stage.call(client, "chat.attach", #"{"account":"bot","chat_id":"its-own","token":"its-token"}"#)
+        stage.advance(.seconds(2))
+        bot.bindStatus = 200
+        stage.advance(.seconds(120))
+        #expect(bot.binds.last?.chat == "its-own")
+        #expect(
+            stage.call(client, "credentials.inspect", #"{"account":"bot"}"#).contains(
+                #""binding":{"state":"authenticated""#))
+    }
+
+    @Test func `R57: a refusal that belonged to one chat does not outlive it`() throws {
+        bot.refused = ["token-1"]
+        let (stage, client) = try stage()
+        stage.advance(.seconds(60))
+        bot.refused = []
+        _ = stage.call(client, "chat.reset", #"{"account":"bot"}"#)
+        stage.advance(.seconds(120))
+        #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
+    }
+
     @Test func `a client brings its own chat, and what is held is bound to it`() throws {
         let (stage, client) = try stage(Self.account(connecting: .client))
         #expect(bot.routes.isEmpty)

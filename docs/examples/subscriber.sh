@@ -7,7 +7,12 @@ file=$2
 umask 077
 
 write() {
-    chatauth get-token "$account" >"$file.new" && mv "$file.new" "$file" && echo "written"
+    if chatauth get-token "$account" >"$file.new"; then
+        mv "$file.new" "$file" && echo "written"
+    else
+        # There is none: what the file has is good for nothing any more.
+        rm -f "$file.new" "$file"
+    fi
 }
 
 # The state comes first, then each change. A token is asked for by those who may have it: it stands in no event.

@@ -12,8 +12,8 @@ package final class AccountPlatform {
     package internal(set) var binding: BindSession?
     /// Requests of the binding that are out.
     var bindAttempts: [BindTicket: Attempt] = [:]
-    /// The bearer that the platform took before it is installed.
-    var boundAhead: SecretBytes?
+    /// The bearer that the platform took before it is installed, and for which chat.
+    var boundAhead: (bearer: SecretBytes, chatID: String?)?
     /// Why the platform refused the credential that is held, or could not be asked.
     package internal(set) var bindFailure: RefreshFailure?
     /// What the platform found out about the credential that is about to be installed.
@@ -37,6 +37,11 @@ package final class AccountPlatform {
         /// Answers whoever asked when it is given up.
         let giveUp: (SessionFailure) -> Void
     }
+
+    /// What the platform answered to commands that it did not carry out, and when it may be asked again.
+    var commandFailures = FailureRecord()
+    /// The token that it refused last, and when.
+    var refusedToken: (bearer: SecretBytes, failure: RefreshFailure, at: BootTime)?
 
     /// More are refused.
     static let commandLimit = 16
@@ -64,5 +69,13 @@ extension AccountPlatform {
         case .socialPlus(let network): .socialPlus(SocialPlusSession(rules: SocialPlusRules(network)))
         case nil: nil
         }
+    }
+}
+
+extension Account {
+    /// The user whom a source is asked for when it is only tried.
+    var userToCheck: String? {
+        guard case .socialPlus(let network) = definition.platform else { return nil }
+        return socialPlus?.user?.id ?? network.userID
     }
 }

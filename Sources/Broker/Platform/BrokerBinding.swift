@@ -10,18 +10,21 @@ extension Broker {
     /// Begins the binding of an account that was opened, with what the store remembers of it.
     func openBinding(of account: Account) {
         guard let platform = account.platform else { return }
-        let bound = boundGeneration(of: account)
-        switch account.definition.platform {
+        platform.binding = Self.bindTraits(of: account.definition).map { traits in
+            BindSession(
+                traits: traits, hasChat: account.chat?.isKnownToPlatform ?? false,
+                boundGeneration: boundGeneration(of: account))
+        }
+    }
+
+    /// What is bound behind its installation, and how; nil: nothing is.
+    static func bindTraits(of definition: AccountDefinition) -> BindSession.Traits? {
+        switch definition.platform {
         case .kindly(let bot):
-            platform.binding = BindSession(
-                traits: BindSession.Traits(
-                    chat: bot.connecting, deadline: Self.deadline(of: bot.transport)),
-                hasChat: account.chat?.isKnownToPlatform ?? false, boundGeneration: bound)
+            BindSession.Traits(chat: bot.connecting, deadline: deadline(of: bot.transport))
         case .described(let bind) where bind.order == .behind:
-            platform.binding = BindSession(
-                traits: BindSession.Traits(deadline: Self.deadline(of: bind.transport)),
-                boundGeneration: bound)
-        default: platform.binding = nil
+            BindSession.Traits(deadline: deadline(of: bind.transport))
+        case .chatbase, .socialPlus, .described, nil: nil
         }
     }
 
@@ -40,7 +43,11 @@ extension Broker {
         guard account.platform?.binding != nil, !isShuttingDown, !account.isGone else { return }
         let session = account.session
         if let held = session.held, !session.isParked, session.standing != .sealed {
-            let isBound = account.platform?.boundAhead.map { $0 === held.credential.bearer } ?? false
+            var isBound = false
+            if let ahead = account.platform?.boundAhead, ahead.bearer === held.credential.bearer {
+                isBound = ahead.chatID == account.chat?.id
+                account.platform?.boundAhead = nil
+            }
             apply(.credentialReplaced(held.generation, isBound: isBound), toBindingOf: account)
         } else {
             apply(.credentialGone, toBindingOf: account)

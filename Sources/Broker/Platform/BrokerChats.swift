@@ -24,6 +24,11 @@ extension Broker {
             let waiting = chatsBeingStored.removeValue(forKey: place) ?? []
             // What no disk has seen is shown to nobody: the next attempt makes another.
             if failure != nil, account.chat?.id == id { account.platform?.state = .kindly(nil) }
+            // Attached or reset meanwhile: whoever waits gets the chat that there is.
+            if failure == nil, account.chat?.id != id, case .kindly = account.platform?.state {
+                for completion in waiting { withChat(of: account, completion: completion) }
+                return
+            }
             for completion in waiting { completion(failure.map { .failure($0) } ?? .success(chat)) }
         }
     }
@@ -32,18 +37,50 @@ extension Broker {
     package func attach(
         _ chat: KindlyChat, to account: Account, completion: @escaping (StoreFailure?) -> Void
     ) {
+        let old = account.chat
         account.platform?.state = .kindly(chat)
-        rememberPlatform(of: account, completion: completion)
-        apply(.chatAttached, toBindingOf: account)
+        account.platform?.boundAhead = nil
+        rememberPlatform(of: account) { [weak self] failure in
+            guard let self else { return }
+            if failure == nil {
+                apply(.chatAttached, toBindingOf: account)
+                forgiveRefusal(of: account)
+            } else if account.chat?.id == chat.id {
+                // Whoever brought it was told that it is not taken.
+                account.platform?.state = .kindly(old)
+                rememberPlatform(of: account)
+            }
+            completion(failure)
+        }
     }
 
     /// Gives the chat up and begins another (R57).
     package func resetChat(
         of account: Account, completion: @escaping (Result<KindlyChat, StoreFailure>) -> Void
     ) {
+        let old = account.chat
         account.platform?.state = .kindly(nil)
-        withChat(of: account, completion: completion)
-        apply(.chatReset, toBindingOf: account)
+        account.platform?.boundAhead = nil
+        withChat(of: account) { [weak self] outcome in
+            guard let self else { return }
+            switch outcome {
+            case .success:
+                apply(.chatReset, toBindingOf: account)
+                forgiveRefusal(of: account)
+            case .failure where account.chat == nil:
+                account.platform?.state = .kindly(old)
+                rememberPlatform(of: account)
+            case .failure: break
+            }
+            completion(outcome)
+        }
+    }
+
+    // What a platform refused for another chat says nothing for this one.
+    private func forgiveRefusal(of account: Account) {
+        account.platform?.bindFailure = nil
+        guard account.session.isRefused, account.session.traits.hasSource else { return }
+        apply(.refreshRequested(waiter: ownWaiter { _ in }, wait: .seconds(20)), to: account)
     }
 
     // MARK: Requests
@@ -70,6 +107,10 @@ extension Broker {
             caller.send(to: .kindly(bot), for: account.name, in: attempt) { _ throws(RefreshFailure) in
                 try KindlyRequests.connect(bot, chat: chat)
             } completion: { outcome in
+                // Another chat was attached or begun meanwhile: this one is nobody's.
+                guard account.chat?.id == chat.id else {
+                    return completion(RefreshFailure(.sourceUnavailable))
+                }
                 do throws(RefreshFailure) {
                     account.platform?.state = .kindly(
                         try KindlyConnectAnswer.read(try outcome.get(), chat: chat))
@@ -98,13 +139,11 @@ extension Broker {
 
     /// Unbinds a credential that is forgotten already; the answer says whether the platform heard of it (R51, R54).
     func invalidate(
-        _ account: Account, _ credential: Credential, _ completion: @escaping (RefreshFailure?) -> Void
+        _ account: Account, _ binding: BindingToEnd, _ completion: @escaping (RefreshFailure?) -> Void
     ) {
-        guard case .kindly(let bot) = account.definition.platform, let chat = account.chat,
-            chat.isKnownToPlatform
-        else { return completion(nil) }
-        caller.send(to: .kindly(bot), for: account.name, in: Attempt()) { _ throws(RefreshFailure) in
-            try KindlyRequests.invalidate(bot, chat: chat, credential: credential)
+        caller.send(to: .kindly(binding.bot), for: account.name, in: Attempt()) { _ throws(RefreshFailure) in
+            try KindlyRequests.invalidate(
+                binding.bot, chat: binding.chat, credential: binding.credential)
         } completion: { outcome in
             switch outcome {
             case .failure(let failure): completion(failure)
@@ -120,7 +159,22 @@ extension Broker {
     }
 }
 
+/// A credential that the platform is to forget, and where.
+struct BindingToEnd {
+    let bot: KindlyDefinition
+    let chat: KindlyChat
+    let credential: Credential
+}
+
 extension Account {
+    /// What has to be unbound when somebody signs out; nil: the platform knows of nothing.
+    var bindingToEnd: BindingToEnd? {
+        guard case .kindly(let bot) = definition.platform, let chat, chat.isKnownToPlatform,
+            let credential = session.held?.credential
+        else { return nil }
+        return BindingToEnd(bot: bot, chat: chat, credential: credential)
+    }
+
     /// The chat, where it has one.
     package var chat: KindlyChat? {
         guard case .kindly(let chat) = platform?.state else { return nil }

@@ -18,6 +18,8 @@ extension Broker {
 
     /// The device of an account; nil: none was needed yet.
     package func device(of account: Account) -> DeviceID? {
+        // One that is on its way to the disk is nobody's yet.
+        guard devicesBeingStored[devicePlace(of: account)] == nil else { return nil }
         guard let shared = sharedDevice(of: account) else { return account.platform?.ownDevice }
         return memory[.device(shared)].flatMap(Self.readDevice)
     }
@@ -47,6 +49,12 @@ extension Broker {
             return
         }
         storeDevice(account, [completion])
+    }
+
+    /// The accounts that are the same install to a platform, this one included (R78).
+    package func accountsSharingDevice(with account: Account) -> [Account] {
+        let place = devicePlace(of: account)
+        return accounts.sorted().filter { devicePlace(of: $0) == place }
     }
 
     private func devicePlace(of account: Account) -> PlatformStateName {
@@ -79,8 +87,12 @@ extension Broker {
         } else {
             let old = account.platform?.ownDevice
             account.platform?.ownDevice = device
-            rememberPlatform(of: account) { failure in
-                if failure != nil { account.platform?.ownDevice = old }
+            rememberPlatform(of: account) { [unowned self] failure in
+                if failure != nil {
+                    account.platform?.ownDevice = old
+                    // What would be stored later must not have it either.
+                    self.rememberPlatform(of: account)
+                }
                 ended(failure)
             }
         }

@@ -13,7 +13,11 @@ extension Broker {
         switch account.definition.platform {
         case .chatbase(let agent):
             let credential = reading.fresh.credential
-            let isNew = reason == .authenticate || !isSameUser(credential, as: account.session.held)
+            // Somebody was signed in by hand: what a source says of another signs nobody out.
+            if reason != .authenticate, isOtherUser(credential, than: account.session.held) {
+                return completion(.failure(RefreshFailure(.otherUser)))
+            }
+            let isNew = reason == .authenticate || account.session.held == nil
             verify(account, agent, credential, isAlone: false, attempt) { outcome in
                 completion(
                     outcome.map { acceptance in
@@ -47,10 +51,11 @@ extension Broker {
         _ reading: SourceAnswer.Reading, _ account: Account, _ attempt: Attempt,
         _ completion: @escaping (Result<SourceAnswer.Reading, RefreshFailure>) -> Void
     ) {
+        let chatID = account.chat?.id
         bind(account, reading.fresh.credential, attempt) { outcome in
             completion(
                 outcome.mapError(\.ofPlatform).map { answer in
-                    account.platform?.boundAhead = reading.fresh.credential.bearer
+                    account.platform?.boundAhead = (reading.fresh.credential.bearer, chatID)
                     return reading.bound(until: answer.expiry)
                 })
         }
@@ -62,12 +67,19 @@ extension Broker {
     ) {
         switch account.definition.platform {
         case .kindly(let bot):
-            checkPair(credential, of: account, isStrict: bot.isAtHashStrict) { [weak self] failure in
-                guard let failure else {
-                    self?.apply(.saved(waiter: waiter, credential, expiries), to: account)
-                    return
+            command(account) { [weak self] failure in
+                self?.answer(waiter, account, .session(.failure(failure)))
+            } begin: { [weak self] attempt in
+                self?.checkPair(credential, of: account, isStrict: bot.isAtHashStrict) {
+                    [weak self] failure in
+                    guard let self, !attempt.isOver else { return }
+                    if let failure {
+                        answer(waiter, account, .refused(failure))
+                    } else {
+                        apply(.saved(waiter: waiter, credential, expiries), to: account)
+                    }
+                    endCommand(of: account, attempt)
                 }
-                self?.answer(waiter, account, .refused(failure))
             }
         case .described(let bind) where bind.order == .before:
             command(account) { [weak self] failure in
@@ -111,9 +123,11 @@ extension Broker {
     }
 
     // A renewal of the same user's token goes on with the conversation; whoever signs in begins anew.
-    private func isSameUser(_ credential: Credential, as held: HeldCredential?) -> Bool {
-        guard let held, let user = ChatbaseClaims.user(of: credential.bearer) else { return false }
-        return ChatbaseClaims.user(of: held.credential.bearer) == user
+    private func isOtherUser(_ credential: Credential, than held: HeldCredential?) -> Bool {
+        guard let held, let user = ChatbaseClaims.user(of: credential.bearer),
+            let known = ChatbaseClaims.user(of: held.credential.bearer)
+        else { return false }
+        return user != known
     }
 }
 

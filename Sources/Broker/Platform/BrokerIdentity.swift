@@ -10,6 +10,12 @@ extension Broker {
     /// `switches` leaves the old identity out, as signing out first would (R103).
     package func identify(_ account: Account, _ token: Credential, switches: Bool, waiter: WaiterID) {
         guard case .chatbase(let agent) = account.definition.platform else { return }
+        // The very token that was just refused would be refused again.
+        if let last = account.platform?.refusedToken, clock.now.boot < last.at + Self.refusalInterval,
+            last.bearer.isEqual(to: token.bearer)
+        {
+            return answer(waiter, account, .refused(last.failure))
+        }
         command(account) { [weak self] failure in
             self?.answer(waiter, account, .session(.failure(failure)))
         } begin: { [weak self] attempt in
@@ -17,14 +23,21 @@ extension Broker {
                 guard let self else { return }
                 switch outcome {
                 case .failure(let failure):
+                    commandEnded(account, failure)
+                    if failure.kind == .refusedByPlatform {
+                        account.platform?.refusedToken = (token.bearer, failure, clock.now.boot)
+                    }
                     endCommand(of: account, attempt)
                     answer(waiter, account, .refused(failure))
                 case .success(let acceptance):
+                    commandEnded(account, nil)
                     take(account, token, acceptance, waiter, attempt)
                 }
             }
         }
     }
+
+    private static let refusalInterval = Milliseconds.seconds(5)
 
     private func take(
         _ account: Account, _ token: Credential, _ acceptance: ChatbaseAnswer.Acceptance,
@@ -47,7 +60,7 @@ extension Broker {
         guard account.platform != nil else { return }
         // What is being verified was to be the identity of somebody who has left.
         endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
-        guard account.session.held != nil else {
+        guard account.session.held != nil || account.session.hasUnderway else {
             if account.session.standing == .sealed {
                 return answer(waiter, account, .session(.failure(.sealed)))
             }
@@ -58,16 +71,19 @@ extension Broker {
         apply(.deleted(waiter: inner), to: account)
     }
 
-    /// Takes what the chatting client learned (R98).
+    /// Takes what the chatting client learned (R98); `completion` comes once it is on disk.
     package func report(
-        _ account: Account, userID: String?, conversationID: String?
+        _ account: Account, userID: String?, conversationID: String?,
+        completion: @escaping (StoreFailure?) -> Void
     ) throws(ChatbaseIdentity.Failure) {
-        guard let platform = account.platform, case .chatbase(var identity) = platform.state else { return }
+        guard let platform = account.platform, case .chatbase(var identity) = platform.state else {
+            return completion(nil)
+        }
         let old = identity
         try identity.report(userID: userID, conversationID: conversationID)
-        guard identity != old else { return }
+        guard identity != old else { return completion(nil) }
         platform.state = .chatbase(identity)
-        rememberPlatform(of: account)
+        rememberPlatform(of: account, completion: completion)
     }
 
     /// Shows a stored identity to the server again (R96); it is held meanwhile, and only the server's own word ends it.

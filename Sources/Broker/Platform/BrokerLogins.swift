@@ -13,7 +13,7 @@ extension Broker {
         _ account: Account, _ user: SocialPlusUser, authToken: SecretBytes?, patience: Milliseconds?,
         waiter: WaiterID
     ) {
-        guard mayAsk(account, waiter) else { return }
+        guard mayLogIn(account, waiter) else { return }
         wait(account, waiter, patience)
         let proof = authToken.map { SocialPlusEvent.Proof.authToken($0) }
         apply(
@@ -33,7 +33,7 @@ extension Broker {
         _ account: Account, _ user: SocialPlusUser, accessToken: Credential, patience: Milliseconds?,
         waiter: WaiterID
     ) {
-        guard mayAsk(account, waiter) else { return }
+        guard mayLogIn(account, waiter) else { return }
         wait(account, waiter, patience)
         apply(
             .accessTokenLoginRequested(
@@ -87,6 +87,14 @@ extension Broker {
             return false
         }
         return true
+    }
+
+    // A platform in trouble, or that asked for a pause, is left alone for a while.
+    private func mayLogIn(_ account: Account, _ waiter: WaiterID) -> Bool {
+        guard mayAsk(account, waiter) else { return false }
+        guard let failure = rest(of: account) else { return true }
+        answer(waiter, account, .session(.failure(failure)))
+        return false
     }
 
     private func wait(_ account: Account, _ waiter: WaiterID, _ patience: Milliseconds?) {
@@ -159,7 +167,7 @@ extension Broker {
     func logInByItself(_ account: Account) {
         guard let platform = account.platform, let moment = platform.work.nextLogin,
             moment <= clock.now.boot, !platform.work.isBusy, account.socialPlus?.state == .notLoggedIn,
-            account.session.standing == .active, !isShuttingDown,
+            account.session.standing == .active, !account.session.isParked, !isShuttingDown,
             case .socialPlus(let network) = account.definition.platform, let userID = network.userID,
             let user = try? SocialPlusUser(id: userID, displayName: network.displayName)
         else { return }
@@ -173,13 +181,14 @@ extension Broker {
             return
         }
         let waiter = ownWaiter { [weak self] answer in
-            guard let self, case .socialPlus(.failure(let failure), _) = answer else {
+            guard let self else { return }
+            switch answer {
+            case .socialPlus(.failure(.exchange), _), .socialPlus(.failure(.loginTimeout), _),
+                .session(.failure), .storeFailed:
+                break
+            default:
                 platform.work.failedLogins = 0
                 return
-            }
-            switch failure {
-            case .exchange, .loginTimeout: break
-            default: return
             }
             let pause = Milliseconds.seconds(min(900, 30 << min(platform.work.failedLogins, 5)))
             platform.work.failedLogins += 1

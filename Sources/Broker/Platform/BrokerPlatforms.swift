@@ -32,7 +32,9 @@ extension Broker {
     func rememberPlatform(
         of account: Account, completion: @escaping (StoreFailure?) -> Void = { _ in }
     ) {
-        guard let platform = account.platform, !account.isForgotten else { return completion(nil) }
+        guard let platform = account.platform, !account.isForgotten, !account.isLeaving else {
+            return completion(nil)
+        }
         let state: SecretBytes? =
             switch platform.state {
             case .chatbase(let identity): identity.json()
@@ -57,6 +59,13 @@ extension Broker {
                 machine.rules = SocialPlusRules(network)
                 account.platform?.state = .socialPlus(machine)
             }
+            // What is bound goes on to be so; when and how that is done may be another now.
+            if Self.bindTraits(of: account.definition) != account.platform?.binding?.traits
+                || Self.bindTraits(of: account.definition) != Self.bindTraits(of: old)
+            {
+                endBinding(of: account)
+                openBinding(of: account)
+            }
             return
         }
         endCommands(of: account, .parked)
@@ -69,13 +78,32 @@ extension Broker {
 
     // MARK: Commands
 
+    /// Why the platform is not asked for something now; nil: it may be (R95: what it asks for itself counts as well).
+    func rest(of account: Account) -> SessionFailure? {
+        guard let failures = account.platform?.commandFailures, let last = failures.last,
+            let notBefore = failures.notBefore, notBefore > clock.now.boot
+        else { return nil }
+        return .refresh(last, retryAfter: notBefore - clock.now.boot)
+    }
+
+    /// Remembers how a command ended at the platform: one in trouble, or that asks for a pause, is left alone for a while.
+    func commandEnded(_ account: Account, _ failure: RefreshFailure?) {
+        guard let platform = account.platform else { return }
+        switch failure?.kind {
+        case .unreachable, .timeout, .tls, .upstreamError, .overloaded:
+            platform.commandFailures.record(
+                failure ?? RefreshFailure(.upstreamError), at: clock.now, remaining: .max, draw: ports.draw())
+        default: platform.commandFailures = FailureRecord()
+        }
+    }
+
     /// Begins a command, or has it wait for the one that is under way.
     func command(
         _ account: Account, giveUp: @escaping (SessionFailure) -> Void,
         begin: @escaping (Attempt) -> Void
     ) {
         guard let platform = account.platform, !isShuttingDown else { return giveUp(.shuttingDown) }
-        if let failure = account.session.standingFailure { return giveUp(failure) }
+        if let failure = account.session.standingFailure ?? rest(of: account) { return giveUp(failure) }
         guard platform.commands.count < AccountPlatform.commandLimit else {
             return giveUp(.rateLimited(retryAfter: .seconds(1)))
         }

@@ -114,6 +114,7 @@ extension Broker {
         switch outcome {
         case .failure(let failure):
             account.platform?.bindFailure = failure
+            commandEnded(account, failure)
             apply(.exchangeFailed(id, failure), toSessionOf: account)
         case .success(let session):
             // What the answer says of its end is the platform's own word.

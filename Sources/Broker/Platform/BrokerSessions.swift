@@ -65,8 +65,8 @@ extension Broker {
                 platform.work.record = record
                 return rememberPlatform(of: account) { _ in goOn() }
             case .answer(let waiter, .loggedOut(wasLoggedOut: true))
-            where account.session.held != nil && !account.session.isParked:
-                // The disk did not forget it when it was asked to.
+            where account.session.held != nil:
+                // The disk did not forget it when it was asked to, or it was parked: whoever signs out means that, too.
                 return clearCredential(of: account, turn) { [weak self] in
                     self?.reply(waiter, .loggedOut(wasLoggedOut: true), turn, account)
                     goOn()

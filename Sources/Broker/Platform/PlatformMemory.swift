@@ -9,13 +9,20 @@ import Secrets
 final class PlatformMemory {
     private let submit: (StoreChange.Operation, @escaping (StoreFailure?) -> Void) -> Void
     private let log: Logger
+    private let clock: any Clock
     private var contents: [PlatformStateName: SecretBytes] = [:]
     private var unstored: Set<PlatformStateName> = []
 
+    /// When what the disk refused is tried again; nil: it has everything.
+    private(set) var nextWakeUp: BootTime?
+    private static let pause = Milliseconds.seconds(1)
+
     init(
-        log: Logger, submit: @escaping (StoreChange.Operation, @escaping (StoreFailure?) -> Void) -> Void
+        log: Logger, clock: any Clock,
+        submit: @escaping (StoreChange.Operation, @escaping (StoreFailure?) -> Void) -> Void
     ) {
         self.log = log
+        self.clock = clock
         self.submit = submit
     }
 
@@ -43,8 +50,10 @@ final class PlatformMemory {
         guard let current = contents[name], current === content else { return }
         guard let failure else {
             unstored.remove(name)
+            if unstored.isEmpty { nextWakeUp = nil }
             return
         }
+        nextWakeUp = clock.now.boot + Self.pause
         if unstored.insert(name).inserted {
             log.log(
                 .error, "What a platform was told is remembered in memory only, the store refused it",
@@ -65,8 +74,16 @@ final class PlatformMemory {
         unstored.remove(name)
     }
 
+    /// Tries once more what the disk refused, where that is due.
+    ///
+    /// A sign-out that is in memory only would be undone by a restart.
+    func wakeUp() {
+        if let nextWakeUp, nextWakeUp <= clock.now.boot { storeAgain() }
+    }
+
     /// Tries once more what the disk refused.
     func storeAgain() {
+        nextWakeUp = nil
         for name in unstored {
             if let content = contents[name] { put(name, content) }
         }

@@ -68,6 +68,8 @@ package struct CredentialSession: Sendable {
     package internal(set) var schedule: Schedule?
     /// Of the newest credential, deletions counted.
     package internal(set) var generation = Generation.none
+    /// Of the newest deletion: what is of that generation or older was signed out.
+    package internal(set) var signedOutGeneration = Generation.none
     /// What failed since the last success.
     package internal(set) var failures = FailureRecord()
     /// Why the account was given up on; nil: it was not.

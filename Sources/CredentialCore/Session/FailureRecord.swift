@@ -24,7 +24,7 @@ package struct FailureRecord: Sendable {
         _ failure: RefreshFailure, at now: Instant, remaining: Milliseconds, draw: UInt64
     ) {
         // A request that was never sent says nothing about the backend: it neither counts nor ends a row of refusals.
-        if failure.kind == .rejected || failure.kind == .refusedByPlatform {
+        if failure.kind == .rejected {
             refusals = refusals > 0 && refusedStatus == failure.httpStatus ? min(refusals + 1, 32) : 1
             refusedStatus = failure.httpStatus
         } else if failure.kind != .overloaded {

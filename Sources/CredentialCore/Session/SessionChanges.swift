@@ -110,6 +110,7 @@ extension CredentialSession {
         distrust = nil
         wanted = nil
         generation = removed
+        signedOutGeneration = removed
         isSignedOut = true
         if isRefused {
             signIn = nil

@@ -50,12 +50,17 @@ extension CredentialSession {
         return schedule?.isDue(at: now) == true ? .due : .fresh
     }
 
+    /// Whether something is asked for, out, or on its way to the disk that may sign somebody in.
+    package var hasUnderway: Bool {
+        flight != nil || isChangeBeingStored || wanted != nil || !waiters.isEmpty
+    }
+
     var isRefreshBeingStored: Bool {
         commits.contains { if case .refreshed = $0.content { true } else { false } }
     }
 
     /// Whether the platform refused what is held, and nothing better was to be had.
-    var isRefused: Bool { signIn == .credentialRejected || signIn == .expired }
+    package var isRefused: Bool { signIn == .credentialRejected || signIn == .expired }
 
     /// Whether something is on its way to the disk that will replace or remove what is held.
     var isChangeBeingStored: Bool {

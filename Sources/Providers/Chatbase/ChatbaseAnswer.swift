@@ -25,13 +25,18 @@ package enum ChatbaseAnswer {
     ///   `Retry-After` asked for, 5xx, pages and redirects. Each failure has the status, and the code of the envelope or `UNKNOWN`.
     package static func read(_ response: FetchResponse) throws(RefreshFailure) -> Acceptance {
         guard (200..<300).contains(response.status) else { throw failure(response) }
-        let acceptance: Acceptance? = PlatformWire.withObject(response.body) { root in
+        let verdict: Acceptance?? = PlatformWire.withObject(response.body) { root in
             guard let data = root.member("data") else { return Acceptance(userID: nil) }
+            // Whatever the status says, this is a no.
+            if data.member("ok")?.bool == false { return nil }
             return Acceptance(
                 userID: PlatformWire.plain(
                     TokenClaims.subject("userId", in: data), limit: ChatbaseIdentity.longestID))
         }
-        guard !response.isPage, let acceptance else {
+        if !response.isPage, let verdict, verdict == nil {
+            throw RefreshFailure(.rejected, httpStatus: response.status, providerCode: code(response))
+        }
+        guard !response.isPage, let acceptance = verdict ?? nil else {
             throw RefreshFailure(
                 .malformed, httpStatus: response.status, providerCode: unknownCode,
                 retryAfter: response.retryAfter)

@@ -81,12 +81,28 @@ enum KindlyDoctor {
             .error, .bindRejected,
             isExplained
                 ? "\(platform) refused the credential; the reason is most likely one that is named here"
-                : "\(platform) refused the credential, and nothing in its claims says why: then it is the signature",
-            fix: isExplained
-                ? nil
-                : "compare the key that signs in the backend with the one in Kindly's panel (Authenticated chat), and the issuer that is configured there with iss",
+                : "\(platform) refused the credential, and nothing in it says why",
+            fix: isExplained ? nil : advice(facts, bot),
             requirement: isExplained ? 63 : 67, failure: failure)
         return [refused] + causes
+    }
+
+    // What cannot be seen from here.
+    private static func advice(_ facts: AccountFacts, _ bot: KindlyDefinition?) -> String {
+        guard let bot else {
+            return
+                "check what the platform wants of the request that the table bind describes, and that the token is one of its own"
+        }
+        guard let held = facts.held, SeenToken(held.credential.bearer) != nil else {
+            return
+                "the token is opaque, so that only introspection at the identity provider judges it: check its client there, the issuer that is sent, and that the token is still active"
+        }
+        var advice =
+            "then it is most likely the signature: compare the public half of the key that signs with the one in Kindly's panel (Authenticated chat)"
+        if bot.expectedIssuer == nil {
+            advice += "; iss cannot be compared here: set expected_issuer to what the panel has"
+        }
+        return advice
     }
 
     private static func causes(

@@ -65,6 +65,16 @@ enum SocialPlusDoctor {
         let fix: String
         let requirement: Int
         switch (failure.kind, failure.httpStatus) {
+        case _ where failure.providerCode == String(SocialPlusCode.globallyBanned):
+            requirement = 198
+            fix = "the user is banned from the network: lift the ban in the console"
+        case _ where failure.providerCode == String(SocialPlusCode.notFound):
+            requirement = 198
+            fix = "the platform knows no such user any more: it was deleted"
+        case (.rejected, nil), (.callbackRejected, _):
+            requirement = 160
+            fix =
+                "whoever gives the auth token refused: look at the log of the handler or the backend, and at its server_key"
         case (.rejected, _), (_, 404?):
             requirement = 154
             fix =

@@ -96,6 +96,13 @@ extension Doctor {
                 "the handler answered with an error, or its connection ended",
                 fix: "look at the log of the program that chatauth handler list names", requirement: 6,
                 failure: failure)
+        case .otherUser:
+            return Finding(
+                facts.severity, .sourceFailing,
+                "the source gave another user's token than that of the one who is signed in",
+                fix:
+                    "chatauth auth authenticate \(name) signs in whomever the source names; or let the source name the one who is signed in",
+                requirement: 103, failure: failure)
         case .empty:
             return Finding(
                 facts.severity, .credentialEmpty,
