@@ -207,6 +207,19 @@ class Glewlwyd:
         client.update({"password": secret, "client_secret": secret})
         self._api("PUT", f"/client/{CLIENT}", client)
 
+    def trust_client_key(self, public_key):
+        """The client proves itself with a key from now on, and with nothing else (RFC 7523)."""
+        status, text = self.request("GET", "/api/mod/client/", jar="admin")
+        for module in json.loads(text):
+            # Which properties a client may have is a setting of where clients are kept.
+            module["parameters"]["data-format"]["pubkey"] = {"multiple": False, "read": True, "write": True}
+            self._api("PUT", f"/mod/client/{module['name']}", module)
+            self._api("PUT", f"/mod/client/{module['name']}/reset", {})
+        status, text = self.request("GET", f"/api/client/{CLIENT}", jar="admin")
+        client = json.loads(text)
+        client.update({"pubkey": public_key, "token_endpoint_auth_method": ["private_key_jwt"]})
+        self._api("PUT", f"/client/{CLIENT}", client)
+
     # What a person would do
 
     def token_request(self, form, client=CLIENT, secret=CLIENT_SECRET):

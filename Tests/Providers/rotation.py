@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import os
 import signal
+import subprocess
 
 from stage import Broker, Tap, account, give, glewlwyd, grant, provider, source
 from support import Certificates, RPCError, check, equal, events, eventually, refused, test
@@ -187,6 +188,39 @@ def client_credentials():
         shown = broker.call("account.show", account="machine")
         check(shown["expiries"]["backend"] is not None, f"no expiry of the provider: {shown['expiries']}")
         equal(broker.call("grant.list")["grants"], [], "grants")
+
+
+def key_pair():
+    """A key for signatures and its public half, as PEM."""
+    key = subprocess.run(
+        ["openssl", "genpkey", "-quiet", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+        check=True, capture_output=True, text=True).stdout
+    public = subprocess.run(
+        ["openssl", "pkey", "-pubout"], input=key, check=True, capture_output=True, text=True).stdout
+    return key, public
+
+
+@test("a client that proves itself with a signature is believed, and with another key it is not")
+def private_key_jwt():
+    with provider() as (idp, tap):
+        key, public = key_pair()
+        idp.trust_client_key(public)
+        signing = source(
+            idp, client_secret=None, client_key={"secret": "desk-key"}, client_key_algorithm="ES256",
+            grant_type="client_credentials", scope="chat_read")
+        with Broker(account("machine", signing)) as broker:
+            broker.call("secret.set", secret="desk-key", value=key)
+            first = broker.get("machine")
+            broker.call("auth.refresh", account="machine")
+            second = broker.get("machine")
+            check(first["bearer_token"] != second["bearer_token"], "each assertion is good for a token of its own")
+            broker.call("secret.set", secret="desk-key", value=key_pair()[0])
+            try:
+                broker.call("auth.refresh", account="machine")
+            except RPCError as error:
+                check(error.error["data"]["http_status"] in (400, 401, 403), f"another key: {error}")
+            else:
+                raise AssertionError("another key was believed")
 
 
 @test("signing out ends both tokens at the provider")
