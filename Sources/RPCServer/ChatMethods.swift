@@ -41,19 +41,29 @@ extension RPCServer {
     }
 
     private func answerChat(_ call: Call, _ account: Account, _ outcome: Result<KindlyChat, StoreFailure>) {
+        answerStored(call, account, outcome) { chat, writer in
+            writer.key("chat_id")
+            writer.string(chat.id)
+            writer.key("connected")
+            writer.bool(account.chat?.isKnownToPlatform ?? false)
+            writer.key("attached")
+            writer.bool(chat.isAttached)
+        }
+    }
+
+    /// Answers with what had to be on disk first, or with why it is not there.
+    func answerStored<Value>(
+        _ call: Call, _ account: Account, _ outcome: Result<Value, StoreFailure>,
+        _ members: (Value, inout JSONWriter) -> Void
+    ) {
         switch outcome {
         case .failure(let failure): call.fail(CallFailure(failure))
-        case .success(let chat):
+        case .success(let value):
             call.answer { writer in
                 writer.beginObject()
                 writer.key("account")
                 writer.string(account.name.text)
-                writer.key("chat_id")
-                writer.string(chat.id)
-                writer.key("connected")
-                writer.bool(account.chat?.isKnownToPlatform ?? false)
-                writer.key("attached")
-                writer.bool(chat.isAttached)
+                members(value, &writer)
                 writer.endObject()
             }
         }

@@ -34,17 +34,9 @@ extension RPCServer {
     }
 
     private func answerDevice(_ call: Call, _ account: Account, _ outcome: Result<DeviceID, StoreFailure>) {
-        switch outcome {
-        case .failure(let failure): call.fail(CallFailure(failure))
-        case .success(let device):
-            call.answer { writer in
-                writer.beginObject()
-                writer.key("account")
-                writer.string(account.name.text)
-                writer.key("device_id")
-                writer.string(device.text)
-                writer.endObject()
-            }
+        answerStored(call, account, outcome) { device, writer in
+            writer.key("device_id")
+            writer.string(device.text)
         }
     }
 }

@@ -15,19 +15,14 @@ import Testing
 
         func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
             if request.url.text.hasPrefix("https://backend.example/") {
-                return reply(200, #"{"token":"\#(issued)"}"#)
+                return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
             }
             guard isReachable else { return .failure(.nameNotResolved) }
-            if request.url.text.hasSuffix("/auth/chat") { return reply(bindStatus, "{}") }
-            if request.url.text.contains("/connect?") { return reply(200, #"{"token":"chat-token"}"#) }
-            return reply(404, "")
-        }
-
-        private func reply(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
-            .success(
-                FetchResponse(
-                    status: status, retryAfter: nil, date: nil, contentType: "application/json",
-                    body: SecretBytes(copying: Array(body.utf8).span)))
+            if request.url.text.hasSuffix("/auth/chat") { return PlatformAnswers.json(bindStatus, "{}") }
+            if request.url.text.contains("/connect?") {
+                return PlatformAnswers.json(200, #"{"token":"chat-token"}"#)
+            }
+            return PlatformAnswers.json(404, "")
         }
     }
 

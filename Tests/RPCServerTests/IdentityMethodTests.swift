@@ -14,41 +14,26 @@ private final class Agent {
 
     func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
         if request.url.text.hasPrefix("https://backend.example/") {
-            return reply(200, #"{"token":"\#(issued)","expires_in":3600}"#)
+            return PlatformAnswers.json(200, #"{"token":"\#(issued)","expires_in":3600}"#)
         }
         guard request.url.text == "https://chat.example/api/agents/agent-1/verify", request.method == .post
         else {
             violations.append("unknown route \(request.url.text)")
-            return reply(404, #"{"error":{"code":"AGENT_NOT_FOUND","message":"no"}}"#)
+            return PlatformAnswers.json(404, #"{"error":{"code":"AGENT_NOT_FOUND","message":"no"}}"#)
         }
         func header(_ name: String) -> String? {
-            request.headers.first { $0.name == name }.map { text($0.value) }
+            request.headers.first { $0.name == name }.map { PlatformAnswers.text($0.value) }
         }
         if header("Authorization") != nil { violations.append("Authorization was sent") }
         if header("X-Device-Id") == nil { violations.append("no device") }
-        let body = request.body.map(text) ?? ""
+        let body = request.body.map(PlatformAnswers.text) ?? ""
         let token = String(body.dropFirst(#"{"token":""#.count).dropLast(2))
         verifications.append((token, header("X-Device-Id"), header("X-User-Token")))
-        if isDown { return reply(503, "") }
+        if isDown { return PlatformAnswers.json(503, "") }
         guard accepted.contains(token) else {
-            return reply(401, #"{"error":{"code":"AUTH_INVALID_JWT","message":"no"}}"#)
+            return PlatformAnswers.json(401, #"{"error":{"code":"AUTH_INVALID_JWT","message":"no"}}"#)
         }
-        return reply(200, #"{"data":{"ok":true,"userId":"user-\#(token.suffix(1))"}}"#)
-    }
-
-    private func reply(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
-        .success(
-            FetchResponse(
-                status: status, retryAfter: nil, date: nil, contentType: "application/json",
-                body: SecretBytes(copying: Array(body.utf8).span)))
-    }
-
-    private func text(_ secret: SecretBytes) -> String {
-        secret.withSpan { bytes in
-            var text = ""
-            for index in 0..<bytes.count { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
-            return text
-        }
+        return PlatformAnswers.json(200, #"{"data":{"ok":true,"userId":"user-\#(token.suffix(1))"}}"#)
     }
 }
 

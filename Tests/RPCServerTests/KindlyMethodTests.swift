@@ -19,14 +19,14 @@ private final class Bot {
 
     func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
         if request.url.text.hasPrefix("https://backend.example/") {
-            bodies.append(request.body.map(text) ?? "")
-            if isBackendDown { return reply(503, "") }
-            return reply(200, #"{"token":"\#(issued)"}"#)
+            bodies.append(request.body.map(PlatformAnswers.text) ?? "")
+            if isBackendDown { return PlatformAnswers.json(503, "") }
+            return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
         }
         let prefix = "https://bot.example/chatbubble/v2/"
-        guard request.url.text.hasPrefix(prefix) else { return reply(404, "") }
+        guard request.url.text.hasPrefix(prefix) else { return PlatformAnswers.json(404, "") }
         func header(_ name: String) -> String? {
-            request.headers.first { $0.name == name }.map { text($0.value) }
+            request.headers.first { $0.name == name }.map { PlatformAnswers.text($0.value) }
         }
         let route = String(request.url.text.dropFirst(prefix.count).prefix { $0 != "?" })
         routes.append(route)
@@ -34,30 +34,16 @@ private final class Bot {
         switch route {
         case "connect":
             if header("Authorization") != nil { violations.append("connect with a token") }
-            return reply(200, #"{"chat_id":"\#(header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
+            return PlatformAnswers.json(
+                200, #"{"chat_id":"\#(header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
         case "auth/chat":
             let bearer = String((header("Authorization") ?? "").dropFirst(7))
             binds.append((bearer, header("kindly-chat-uuid")))
             if header("kindly-chatbubble-token") == nil { violations.append("no chat token") }
-            if refused.contains(bearer) { return reply(401, #"{"error":"signature"}"#) }
-            return reply(bindStatus, bindStatus == 200 ? "{\(expiry)}" : "")
-        case "auth/chat/invalidate": return reply(invalidateStatus, "{}")
-        default: return reply(404, "")
-        }
-    }
-
-    private func reply(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
-        .success(
-            FetchResponse(
-                status: status, retryAfter: nil, date: nil, contentType: "application/json",
-                body: SecretBytes(copying: Array(body.utf8).span)))
-    }
-
-    private func text(_ secret: SecretBytes) -> String {
-        secret.withSpan { bytes in
-            var text = ""
-            for index in 0..<bytes.count { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
-            return text
+            if refused.contains(bearer) { return PlatformAnswers.json(401, #"{"error":"signature"}"#) }
+            return PlatformAnswers.json(bindStatus, bindStatus == 200 ? "{\(expiry)}" : "")
+        case "auth/chat/invalidate": return PlatformAnswers.json(invalidateStatus, "{}")
+        default: return PlatformAnswers.json(404, "")
         }
     }
 }

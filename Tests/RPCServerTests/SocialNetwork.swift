@@ -20,14 +20,14 @@ final class SocialNetwork {
     var now: () -> Int64 = { 0 }
 
     func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
-        let body = request.body.map(text) ?? ""
+        let body = request.body.map(PlatformAnswers.text) ?? ""
         func header(_ name: String) -> String? {
-            request.headers.first { $0.name == name }.map { text($0.value) }
+            request.headers.first { $0.name == name }.map { PlatformAnswers.text($0.value) }
         }
         if request.url.text.hasPrefix("https://backend.example/") {
             log.append("backend")
-            guard let issued else { return reply(401, "{}") }
-            return reply(200, #"{"token":"\#(issued)"}"#)
+            guard let issued else { return PlatformAnswers.json(401, "{}") }
+            return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
         }
         let word = request.method == .post ? "POST" : request.method == .delete ? "DELETE" : "GET"
         let bearer = header("Authorization").map { String($0.dropFirst(7)) }
@@ -42,14 +42,14 @@ final class SocialNetwork {
         if isDown { return .failure(.connectionFailed) }
         if let refusal {
             let code = refusal.code.map { #""code":\#($0),"# } ?? ""
-            return reply(refusal.status, #"{"status":"error",\#(code)"message":"no"}"#)
+            return PlatformAnswers.json(refusal.status, #"{"status":"error",\#(code)"message":"no"}"#)
         }
-        guard word == "POST" else { return reply(200, #"{"success":true}"#) }
+        guard word == "POST" else { return PlatformAnswers.json(200, #"{"success":true}"#) }
         if let token = member("authToken", of: body), !authTokens.contains(token) {
-            return reply(401, #"{"status":"error","code":400100,"message":"no"}"#)
+            return PlatformAnswers.json(401, #"{"status":"error","code":400100,"message":"no"}"#)
         }
         made += 1
-        return reply(
+        return PlatformAnswers.json(
             200, #"{"accessToken":"access-\#(made)","refreshToken":"r","expiresAt":\#(now() + lifetime)}"#)
     }
 
@@ -58,17 +58,6 @@ final class SocialNetwork {
     private func member(_ name: String, of body: String) -> String? {
         guard let start = body.firstRange(of: #""\#(name)":""#) else { return nil }
         return String(body[start.upperBound...].prefix { $0 != "\"" })
-    }
-
-    private func reply(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
-        .success(
-            FetchResponse(
-                status: status, retryAfter: nil, date: nil, contentType: "application/json",
-                body: SecretBytes(copying: Array(body.utf8).span)))
-    }
-
-    private func text(_ secret: SecretBytes) -> String {
-        secret.withSpan { bytes in String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self) }
     }
 
     // MARK: Accounts

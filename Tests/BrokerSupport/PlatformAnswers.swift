@@ -1,0 +1,18 @@
+package import CredentialCore
+package import Secrets
+
+/// What platforms answer in a test, and what they were sent.
+package enum PlatformAnswers {
+    /// A JSON answer.
+    package static func json(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
+        .success(
+            FetchResponse(
+                status: status, retryAfter: nil, date: nil, contentType: "application/json",
+                body: SecretBytes(copying: Array(body.utf8).span)))
+    }
+
+    /// What a secret holds, for comparing.
+    package static func text(_ secret: SecretBytes) -> String {
+        secret.withSpan { bytes in String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self) }
+    }
+}
