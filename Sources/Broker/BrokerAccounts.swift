@@ -42,9 +42,12 @@ extension Broker {
         apply(.stopped, to: account)
         giveUpSteps(of: account, .stopped)
         account.isLeaving = true
+        memory.leave(.account(account.name))
         submit(.deleteAccount(name: account.name)) { [weak self] failure in
             guard let self else { return }
             account.isLeaving = false
+            // It stays after all: what was not stored meanwhile is now.
+            if failure != nil { rememberPlatform(of: account) }
             if failure == nil { added[account.name] = nil }
             if account.definition.origin == .rpc, failure == nil {
                 account.isForgotten = true

@@ -327,6 +327,66 @@ private final class Bot {
         #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
     }
 
+    @Test func `what is saved decides about what is parked, and a sealed store says that it is sealed`()
+        throws
+    {
+        let (stage, client) = try stage(Self.account(hasSource: false))
+        let save = #"{"account":"bot","token":"e30.e30.eA"}"#
+        _ = stage.call(client, "credentials.save_token", save)
+        stage.broker.configure([
+            AccountDefinition(
+                name: Definitions.name("bot"), provider: .kindly,
+                platform: .kindly(
+                    KindlyDefinition(
+                        botKey: "bot-2", market: "market",
+                        baseURL: try HTTPURL("https://other.example/chatbubble/v2"))))
+        ])
+        stage.run()
+        #expect(token(stage, client).contains(#""kind":"account_parked""#))
+        #expect(stage.call(client, "credentials.save_token", save).contains(#""generation":2"#))
+        #expect(token(stage, client).contains(#""bearer_token":"e30.e30.eA""#))
+
+        let sealed = try Stage(isOpen: false, accounts: [Self.account()])
+        let other = try #require(sealed.connect())
+        #expect(sealed.call(other, "credentials.save_token", save).contains(#""kind":"store_sealed""#))
+    }
+
+    @Test func `a chat that is attached and given up in one breath leaves one that is connected and bound`()
+        throws
+    {
+        let (stage, client) = try stage()
+        for (method, params) in [
+            ("chat.attach", #"{"account":"bot","chat_id":"its-own","token":"its-token"}"#),
+            ("chat.reset", #"{"account":"bot"}"#),
+        ] {
+            stage.receive(
+                #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":\#(params)}"# + "\n", from: client)
+        }
+        stage.run()
+        _ = client.take()
+        stage.advance(.seconds(60))
+        let now = chat(stage, client)
+        #expect(now != "its-own")
+        #expect(bot.binds.last?.chat == now)
+        #expect(bot.violations.isEmpty)
+    }
+
+    @Test func `a chat that the disk refuses is not the account's, and the one before is bound again`() throws
+    {
+        let (stage, client) = try stage()
+        let before = chat(stage, client)
+        stage.store.failure = .full
+        #expect(
+            stage.call(
+                client, "chat.attach", #"{"account":"bot","chat_id":"its-own","token":"its-token"}"#
+            ).contains(#""kind":"store_full""#))
+        #expect(stage.call(client, "chat.reset", #"{"account":"bot"}"#).contains(#""kind":"store_full""#))
+        stage.store.failure = nil
+        stage.advance(.seconds(60))
+        #expect(chat(stage, client) == before)
+        #expect(bot.binds.last?.chat == before)
+    }
+
     @Test func `a client brings its own chat, and what is held is bound to it`() throws {
         let (stage, client) = try stage(Self.account(connecting: .client))
         #expect(bot.routes.isEmpty)

@@ -40,8 +40,8 @@ package final class AccountPlatform {
 
     /// What the platform answered to commands that it did not carry out, and when it may be asked again.
     var commandFailures = FailureRecord()
-    /// The token that it refused last, and when.
-    var refusedToken: (bearer: SecretBytes, failure: RefreshFailure, at: BootTime)?
+    /// The token that it refused last, beside which generation that was shown, and when.
+    var refusedToken: (bearer: SecretBytes, beside: Generation?, failure: RefreshFailure, at: BootTime)?
 
     /// More are refused.
     static let commandLimit = 16

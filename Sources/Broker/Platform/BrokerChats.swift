@@ -37,18 +37,21 @@ extension Broker {
     package func attach(
         _ chat: KindlyChat, to account: Account, completion: @escaping (StoreFailure?) -> Void
     ) {
-        let old = account.chat
-        account.platform?.state = .kindly(chat)
-        account.platform?.boundAhead = nil
-        rememberPlatform(of: account) { [weak self] failure in
-            guard let self else { return }
+        guard let platform = account.platform else { return completion(.sealed) }
+        let old = chatToReturnTo(of: account)
+        platform.state = .kindly(chat)
+        platform.boundAhead = nil
+        rememberPlatform(of: account, isUnbound: true) { [weak self] failure in
+            // Another chat may have come meanwhile, or another platform: whoever brought it tells the binding.
+            guard let self, account.platform === platform, account.chat?.id == chat.id else {
+                return completion(failure)
+            }
             if failure == nil {
                 apply(.chatAttached, toBindingOf: account)
                 forgiveRefusal(of: account)
-            } else if account.chat?.id == chat.id {
+            } else {
                 // Whoever brought it was told that it is not taken.
-                account.platform?.state = .kindly(old)
-                rememberPlatform(of: account)
+                returnTo(old, of: account)
             }
             completion(failure)
         }
@@ -58,22 +61,34 @@ extension Broker {
     package func resetChat(
         of account: Account, completion: @escaping (Result<KindlyChat, StoreFailure>) -> Void
     ) {
-        let old = account.chat
-        account.platform?.state = .kindly(nil)
-        account.platform?.boundAhead = nil
+        guard let platform = account.platform else { return completion(.failure(.sealed)) }
+        let old = chatToReturnTo(of: account)
+        platform.state = .kindly(nil)
+        platform.boundAhead = nil
         withChat(of: account) { [weak self] outcome in
-            guard let self else { return }
+            guard let self, account.platform === platform else { return completion(outcome) }
             switch outcome {
-            case .success:
+            // One that was attached meanwhile has told the binding itself.
+            case .success(let chat) where account.chat?.id == chat.id && !chat.isAttached:
                 apply(.chatReset, toBindingOf: account)
                 forgiveRefusal(of: account)
-            case .failure where account.chat == nil:
-                account.platform?.state = .kindly(old)
-                rememberPlatform(of: account)
-            case .failure: break
+            case .failure where account.chat == nil: returnTo(old, of: account)
+            case .success, .failure: break
             }
             completion(outcome)
         }
+    }
+
+    // One that no disk has seen is none to go back to.
+    private func chatToReturnTo(of account: Account) -> KindlyChat? {
+        chatsBeingStored[.account(account.name)] == nil ? account.chat : nil
+    }
+
+    // What was bound meanwhile was bound to the chat that is given up.
+    private func returnTo(_ old: KindlyChat?, of account: Account) {
+        account.platform?.state = .kindly(old)
+        rememberPlatform(of: account, isUnbound: true)
+        apply(old?.isKnownToPlatform == true ? .chatAttached : .chatReset, toBindingOf: account)
     }
 
     // What a platform refused for another chat says nothing for this one.

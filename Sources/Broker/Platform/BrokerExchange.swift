@@ -67,7 +67,7 @@ extension Broker {
     ) {
         switch account.definition.platform {
         case .kindly(let bot):
-            command(account) { [weak self] failure in
+            command(account, takesParked: true) { [weak self] failure in
                 self?.answer(waiter, account, .session(.failure(failure)))
             } begin: { [weak self] attempt in
                 self?.checkPair(credential, of: account, isStrict: bot.isAtHashStrict) {
@@ -82,7 +82,7 @@ extension Broker {
                 }
             }
         case .described(let bind) where bind.order == .before:
-            command(account) { [weak self] failure in
+            command(account, takesParked: true) { [weak self] failure in
                 self?.answer(waiter, account, .session(.failure(failure)))
             } begin: { [weak self] attempt in
                 self?.bind(account, credential, attempt) { [weak self] outcome in

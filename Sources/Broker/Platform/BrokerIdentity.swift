@@ -10,9 +10,11 @@ extension Broker {
     /// `switches` leaves the old identity out, as signing out first would (R103).
     package func identify(_ account: Account, _ token: Credential, switches: Bool, waiter: WaiterID) {
         guard case .chatbase(let agent) = account.definition.platform else { return }
-        // The very token that was just refused would be refused again.
+        // The very token that was just refused would be refused again, as long as it is shown in the same way.
+        let beside = switches || account.session.held == nil ? nil : account.session.generation
         if let last = account.platform?.refusedToken, clock.now.boot < last.at + Self.refusalInterval,
-            last.bearer.isEqual(to: token.bearer)
+            last.beside == beside, last.bearer.isEqual(to: token.bearer),
+            account.session.standingFailure == nil
         {
             return answer(waiter, account, .refused(last.failure))
         }
@@ -25,7 +27,7 @@ extension Broker {
                 case .failure(let failure):
                     commandEnded(account, failure)
                     if failure.kind == .refusedByPlatform {
-                        account.platform?.refusedToken = (token.bearer, failure, clock.now.boot)
+                        account.platform?.refusedToken = (token.bearer, beside, failure, clock.now.boot)
                     }
                     endCommand(of: account, attempt)
                     answer(waiter, account, .refused(failure))
@@ -155,6 +157,7 @@ extension Broker {
         identity.loggedOut()
         platform.bindFailure = nil
         platform.state = .chatbase(identity)
+        platform.refusedToken = nil
         report(.identity, "anonymous", cause: "logged_out", of: account)
         if identity != old { rememberPlatform(of: account) }
     }

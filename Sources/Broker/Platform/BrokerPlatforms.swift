@@ -28,9 +28,9 @@ extension Broker {
         }
     }
 
-    /// Remembers what an account is at its platform now.
+    /// Remembers what an account is at its platform now; `isUnbound`: nothing is bound to it, whatever its binding knows yet.
     func rememberPlatform(
-        of account: Account, completion: @escaping (StoreFailure?) -> Void = { _ in }
+        of account: Account, isUnbound: Bool = false, completion: @escaping (StoreFailure?) -> Void = { _ in }
     ) {
         guard let platform = account.platform, !account.isForgotten, !account.isLeaving else {
             return completion(nil)
@@ -44,7 +44,7 @@ extension Broker {
             }
         let row = PlatformRow(
             destination: account.definition.destination, state: state, device: platform.ownDevice?.text,
-            bound: platform.binding?.boundGeneration)
+            bound: isUnbound ? nil : platform.binding?.boundGeneration)
         memory.put(.account(account.name), row.json(), completion: completion)
     }
 
@@ -93,17 +93,24 @@ extension Broker {
         case .unreachable, .timeout, .tls, .upstreamError, .overloaded:
             platform.commandFailures.record(
                 failure ?? RefreshFailure(.upstreamError), at: clock.now, remaining: .max, draw: ports.draw())
-        default: platform.commandFailures = FailureRecord()
+        case nil, .rejected, .refusedByPlatform, .terminated: platform.commandFailures = FailureRecord()
+        // What never reached the platform says nothing of it.
+        default: break
         }
     }
 
-    /// Begins a command, or has it wait for the one that is under way.
+    /// Begins a command, or has it wait for the one that is under way; with `takesParked` also where what is held is parked.
     func command(
-        _ account: Account, giveUp: @escaping (SessionFailure) -> Void,
+        _ account: Account, takesParked: Bool = false, giveUp: @escaping (SessionFailure) -> Void,
         begin: @escaping (Attempt) -> Void
     ) {
-        guard let platform = account.platform, !isShuttingDown else { return giveUp(.shuttingDown) }
-        if let failure = account.session.standingFailure ?? rest(of: account) { return giveUp(failure) }
+        guard !isShuttingDown else { return giveUp(.shuttingDown) }
+        guard let platform = account.platform else {
+            return giveUp(account.session.standingFailure ?? .sealed)
+        }
+        let standing = account.session.standingFailure
+        if let standing, !(takesParked && standing == .parked) { return giveUp(standing) }
+        if let failure = rest(of: account) { return giveUp(failure) }
         guard platform.commands.count < AccountPlatform.commandLimit else {
             return giveUp(.rateLimited(retryAfter: .seconds(1)))
         }

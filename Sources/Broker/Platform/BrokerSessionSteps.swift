@@ -117,6 +117,7 @@ extension Broker {
             commandEnded(account, failure)
             apply(.exchangeFailed(id, failure), toSessionOf: account)
         case .success(let session):
+            commandEnded(account, nil)
             // What the answer says of its end is the platform's own word.
             let expiries = Expiries(backend: session.expiries.hint, exp: session.expiries.exp)
             succeed(
@@ -140,8 +141,10 @@ extension Broker {
                 try SocialPlusAnswer.verified(try outcome.get(), purpose, of: network)
             } catch {
                 account.platform?.bindFailure = error
+                commandEnded(account, error)
                 return apply(.exchangeFailed(id, error), toSessionOf: account)
             }
+            commandEnded(account, nil)
             let exp = UnverifiedJWT(token.bearer)?.exp ?? .absent
             succeed(
                 id, account,

@@ -68,6 +68,9 @@ final class PlatformMemory {
         unstored.remove(name)
     }
 
+    /// Tries no more to store what is about to be removed.
+    func leave(_ name: PlatformStateName) { unstored.remove(name) }
+
     /// Forgets what the store has forgotten together with its account.
     func forget(_ name: PlatformStateName) {
         contents[name] = nil
