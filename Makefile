@@ -18,10 +18,8 @@ export SWIFT_BACKTRACE = enable=no
 
 JOBS ?= $(shell nproc)
 SWIFT_BUILD = swift build --jobs $(JOBS) --explicit-target-dependency-import-check error
-# Static linking compiles every module anew, so builds that differ in it have a folder each.
-RELEASE = $(SWIFT_BUILD) --configuration release --static-swift-stdlib
+RELEASE = $(SWIFT_BUILD) --configuration release
 RELEASE_BIN = .build/release
-RELEASE_TESTS = --configuration release --scratch-path .build-release-tests
 
 export DESTDIR PREFIX BINDIR LIBEXECDIR MANDIR SYSCONFDIR UNITDIR USERUNITDIR RELEASE_BIN
 
@@ -51,8 +49,10 @@ unit: unit-debug unit-release ## run the Swift tests, for debugging and for rele
 unit-debug: deps
 	swift test --jobs $(JOBS)
 
+# `swift test` alone would compile every module anew, for tests that look into modules; none here does.
 unit-release: deps
-	swift test --jobs $(JOBS) $(RELEASE_TESTS)
+	$(RELEASE) --build-tests
+	swift test --skip-build --configuration release
 
 e2e: release ## run the real programs against each other and the stand-in platforms
 	@scripts/test-e2e

@@ -24,9 +24,11 @@ let staticExecutable: [LinkerSetting] = [
         ["-static-executable", "-Xlinker", "--gc-sections", "-Xlinker", "-s"], .when(configuration: .release))
 ]
 
-// A daemon stays: what it never uses should not be mapped either.
+// What stays, or is copied to another machine, brings Swift along and maps nothing that it never uses. Only the link is static:
+// modules are compiled alike for programs and tests, once.
 let smallExecutable: [LinkerSetting] = [
-    .unsafeFlags(["-Xlinker", "--gc-sections", "-Xlinker", "-s"], .when(configuration: .release))
+    .unsafeFlags(
+        ["-static-stdlib", "-Xlinker", "--gc-sections", "-Xlinker", "-s"], .when(configuration: .release))
 ]
 
 let package = Package(
@@ -142,7 +144,7 @@ let package = Package(
                 "WorkerProtocol",
                 "CLinux",
             ],
-            swiftSettings: strict),
+            swiftSettings: strict, linkerSettings: smallExecutable),
         .target(
             name: "ChatAuthCLI", dependencies: ["ChatAuthAPI", "JSONRPC", "JSON", "Secrets", "CLinux"],
             swiftSettings: strict + lifetimes),
@@ -160,9 +162,10 @@ let package = Package(
             name: "Sandbox", dependencies: ["CredentialCore", "JOSE", "JSON", "Secrets", "CMicrohttpd"],
             swiftSettings: strict + lifetimes),
         .executableTarget(
-            name: "chatauth-sandbox", dependencies: ["ChatAuthAPI", "Sandbox"], swiftSettings: strict),
+            name: "chatauth-sandbox", dependencies: ["ChatAuthAPI", "Sandbox"], swiftSettings: strict,
+            linkerSettings: smallExecutable),
 
-        // Tests.
+        // Tests. Those that run a program do not depend on it: it is built with everything, and its static link would be theirs.
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         .target(
             name: "FuzzProperties",
@@ -191,7 +194,7 @@ let package = Package(
             name: "WorkerProtocolTests",
             dependencies: [
                 "WorkerProtocol", "OriginSupport", "CredentialCore", "EventLoop", "JSON", "JSONRPC", "Log",
-                "Secrets", "TestSupport", "chatauth-fetch",
+                "Secrets", "TestSupport",
             ], swiftSettings: strict + lifetimes),
         .testTarget(
             name: "CurlTransportTests",
@@ -202,7 +205,6 @@ let package = Package(
             name: "LocalFilesTests",
             dependencies: ["LocalFiles", "OriginSupport", "CredentialCore", "EventLoop", "Secrets"],
             swiftSettings: strict),
-        // It runs the program, which is built with everything; as a dependency its static link would become that of all tests.
         .testTarget(
             name: "ChatAuthCLITests", dependencies: ["ChatAuthCLI", "ChatAuthAPI", "CLinux"],
             swiftSettings: strict),
@@ -272,7 +274,7 @@ let package = Package(
             name: "EventLoopTests", dependencies: ["EventLoop", "CLinux"], swiftSettings: strict),
         .testTarget(
             name: "SandboxTests",
-            dependencies: ["chatauth-sandbox", "ChatAuthAPI", "CredentialCore", "JOSE", "JSON", "Secrets"],
+            dependencies: ["ChatAuthAPI", "CredentialCore", "JOSE", "JSON", "Secrets"],
             swiftSettings: strict + lifetimes),
         .testTarget(
             name: "SQLiteStoreTests",
@@ -292,6 +294,11 @@ for target in package.targets where target.swiftSettings != nil && target.type !
             "-Xfrontend", "-disable-implicit-concurrency-module-import", "-Xfrontend",
             "-disable-implicit-string-processing-module-import",
         ]))
+}
+
+// In release it is the modules under test that are optimized; to optimize the tests too would double the time of the build.
+for target in package.targets where target.type == .test || target.path?.hasPrefix("Tests/") == true {
+    target.swiftSettings?.append(.unsafeFlags(["-Onone"], .when(configuration: .release)))
 }
 
 // The fuzz driver needs the sanitizer's runtime: scripts/fuzz asks for it.

@@ -4,7 +4,7 @@ import ChatAuthAPI
 ///
 /// One table for parser, help, man page and completions. It is a function and not a stored table, so that a start builds nothing
 /// but the row that it needs.
-enum Command: UInt8, CaseIterable {
+package enum Command: UInt8, CaseIterable {
     case getToken, headers, exec, save, reject
     case status, doctor, watch, call
     case accountAdd, accountRemove, accountList, accountShow, accountStart, accountStop, accountCheck
@@ -21,7 +21,7 @@ enum Command: UInt8, CaseIterable {
     case help
 
     /// An argument that is no option.
-    struct Operand {
+    package struct Operand {
         let name: StaticString
         let kind: Kind
         var isRequired = true
@@ -41,17 +41,17 @@ enum Command: UInt8, CaseIterable {
         static let secret = Operand(name: "SECRET", kind: .secret)
     }
 
-    struct Description {
+    package struct Description {
         /// The command, or what to do within a group of them.
-        let word: StaticString
+        package let word: StaticString
         /// The word before it, of commands that have two.
-        let group: StaticString?
+        package let group: StaticString?
         let first: Operand?
         let second: Operand?
-        let options: Options
+        package let options: Options
         /// The method that it calls above all; nil: it chooses, or calls none.
         let method: Method?
-        let summary: StaticString
+        package let summary: StaticString
         /// Sentences for the manual, after the summary.
         let details: StaticString
 
@@ -81,7 +81,7 @@ enum Command: UInt8, CaseIterable {
         while let command = Command(rawValue: raw), body(command) { raw += 1 }
     }
 
-    var description: Description {
+    package var description: Description {
         switch self {
         case .getToken:
             Description(

@@ -1,7 +1,7 @@
 /// An option of the command line: its name without the dashes, what it takes, what it does.
 ///
 /// Parser, help, man page and completions read nothing else.
-enum Option: UInt8, CaseIterable {
+package enum Option: UInt8, CaseIterable, BitwiseCopyable {
     case minValid, wait, force, after401, format, forceTTY
     case route
     case env, fd
@@ -47,11 +47,11 @@ enum Option: UInt8, CaseIterable {
     }
 
     /// The name without the dashes.
-    var name: StaticString { description.name }
+    package var name: StaticString { description.name }
     /// What it takes; nil: nothing.
     var value: Value? { description.value }
     /// A fragment that says what it does.
-    var summary: StaticString { description.summary }
+    package var summary: StaticString { description.summary }
 
     /// Whether it may be given more than once.
     var isRepeatable: Bool {
@@ -62,7 +62,7 @@ enum Option: UInt8, CaseIterable {
     }
 
     /// What every command takes.
-    static var everywhere: Options { .socket | .timeout | .json | .help }
+    package static var everywhere: Options { .socket | .timeout | .json | .help }
 
     static func | (one: Option, other: Option) -> Options { Options() | one | other }
 
@@ -125,7 +125,7 @@ enum Option: UInt8, CaseIterable {
 }
 
 /// A set of options, in the order of the table.
-struct Options {
+package struct Options {
     private var bits: UInt64 = 0
 
     init() {}
@@ -138,7 +138,7 @@ struct Options {
         set.bits |= 1 << UInt64(option.rawValue)
         return set
     }
-    static func | (one: Options, other: Options) -> Options {
+    package static func | (one: Options, other: Options) -> Options {
         var one = one
         one.bits |= other.bits
         return one
@@ -153,7 +153,7 @@ struct Options {
     }
 
     /// Calls `body` with each option.
-    func forEach<Failure: Error>(_ body: (Option) throws(Failure) -> Void) throws(Failure) {
+    package func forEach<Failure: Error>(_ body: (Option) throws(Failure) -> Void) throws(Failure) {
         var rest = self
         while let option = rest.next() { try body(option) }
     }

@@ -23,6 +23,10 @@ package final class RPCServer: ConnectionHandler {
     package internal(set) var counters = ServerCounters()
 
     var clients: [UInt64: Client] = [:]
+    /// How many accounts the clients of each user have to do with.
+    package var gripCounts: [UInt32: Int] {
+        clients.values.reduce(into: [:]) { $0[$1.peer.uid, default: 0] += $1.gripCount }
+    }
     var waiters: [WaiterID: Waiting] = [:]
     var handouts: [UInt64: Handout] = [:]
     var denials = DenialLog()

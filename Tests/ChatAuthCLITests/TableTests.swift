@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Testing
 
-@testable import ChatAuthCLI
+import ChatAuthCLI
 
 @Suite struct `The command table` {
     private func run(_ arguments: [String]) -> String {
