@@ -16,6 +16,7 @@ private enum Property: String, CaseIterable {
     case configuration = "FuzzConfiguration"
     case store = "FuzzStore"
     case answer = "FuzzAnswer"
+    case platform = "FuzzPlatform"
     case worker = "FuzzWorker"
     case oauth = "FuzzOAuth"
     case jose = "FuzzJOSE"
@@ -27,6 +28,7 @@ private enum Property: String, CaseIterable {
         case .configuration: try ConfigurationProperty.check(bytes)
         case .store: try StoreProperty.check(bytes)
         case .answer: try AnswerProperty.check(bytes)
+        case .platform: try PlatformProperty.check(bytes)
         case .worker: try WorkerProperty.check(bytes)
         case .oauth: try OAuthProperty.check(bytes)
         case .jose: try JOSEProperty.check(bytes)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct `Files, answers and workers against all bytes` {
     private static let seeds: [(name: String, bytes: [UInt8])] = [
-        "FuzzStore", "FuzzAnswer", "FuzzWorker", "FuzzOAuth", "FuzzJOSE",
+        "FuzzStore", "FuzzAnswer", "FuzzPlatform", "FuzzWorker", "FuzzOAuth", "FuzzJOSE",
     ]
     .flatMap { folder in
         let directory = Files.packageRoot + "/Fuzz/Corpus/" + folder
@@ -18,6 +18,7 @@ import Testing
     private func check(_ name: String, _ bytes: [UInt8]) throws {
         if name.hasPrefix("FuzzStore/") { try StoreProperty.check(bytes.span) }
         if name.hasPrefix("FuzzAnswer/") { try AnswerProperty.check(bytes.span) }
+        if name.hasPrefix("FuzzPlatform/") { try PlatformProperty.check(bytes.span) }
         if name.hasPrefix("FuzzWorker/") { try WorkerProperty.check(bytes.span) }
         if name.hasPrefix("FuzzOAuth/") { try OAuthProperty.check(bytes.span) }
         if name.hasPrefix("FuzzJOSE/") { try JOSEProperty.check(bytes.span) }
