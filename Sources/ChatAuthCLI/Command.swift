@@ -41,6 +41,7 @@ package enum Command: UInt8, CaseIterable {
         static let secret = Operand(name: "SECRET", kind: .secret)
     }
 
+    /// A row of the table.
     package struct Description {
         /// The command, or what to do within a group of them.
         package let word: StaticString
@@ -48,9 +49,11 @@ package enum Command: UInt8, CaseIterable {
         package let group: StaticString?
         let first: Operand?
         let second: Operand?
+        /// What it takes beside its operands.
         package let options: Options
         /// The method that it calls above all; nil: it chooses, or calls none.
         let method: Method?
+        /// One line that says what it does.
         package let summary: StaticString
         /// Sentences for the manual, after the summary.
         let details: StaticString

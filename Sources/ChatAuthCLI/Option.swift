@@ -138,6 +138,7 @@ package struct Options {
         set.bits |= 1 << UInt64(option.rawValue)
         return set
     }
+    /// Everything that is in either of them.
     package static func | (one: Options, other: Options) -> Options {
         var one = one
         one.bits |= other.bits

@@ -6,6 +6,11 @@ package struct AccountDefinition: Equatable, Sendable {
     package let provider: Provider
     /// How the platform is spoken to; nil: it is not, the credential is handed out and nothing else.
     package let platform: PlatformDefinition?
+    /// What a client's requests to the platform carry, with `{bearer}`, `{companion}`, `{issuer}` and `{account}` in them; empty:
+    /// what is usual there.
+    ///
+    /// Texts only: a header whose placeholder stands for nothing is left out.
+    package let requestHeaders: [HTTPSource.Header]
     /// Where fresh credentials come from; nil: only from whoever saves one.
     package let source: SourceDefinition?
     /// Who may use and operate it.
@@ -54,13 +59,15 @@ package struct AccountDefinition: Equatable, Sendable {
     /// Takes what was read and checked.
     package init(
         name: AccountName, provider: Provider = .generic, platform: PlatformDefinition? = nil,
-        source: SourceDefinition? = nil, access: AccessRules = .nobody, startsByItself: Bool = true,
+        requestHeaders: [HTTPSource.Header] = [], source: SourceDefinition? = nil,
+        access: AccessRules = .nobody, startsByItself: Bool = true,
         earlyFraction: EarlyFraction? = nil, callbackTimeout: Milliseconds = usualCallbackTimeout,
         origin: Origin = .configuration
     ) {
         self.name = name
         self.provider = provider
         self.platform = platform
+        self.requestHeaders = requestHeaders
         self.earlyFraction = earlyFraction
         self.callbackTimeout = callbackTimeout
         self.source = source

@@ -4,7 +4,17 @@ package import Secrets
 package enum HTTPMethod: String, Sendable, CaseIterable {
     case get = "GET"
     case post = "POST"
+    case put = "PUT"
+    case patch = "PATCH"
     case delete = "DELETE"
+
+    /// Whether a request with it may have content; where it may, one without any still says that its length is zero.
+    package var takesBody: Bool {
+        switch self {
+        case .post, .put, .patch: true
+        case .get, .delete: false
+        }
+    }
 }
 
 extension HTTPSource.Method {

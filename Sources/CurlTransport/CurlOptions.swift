@@ -65,8 +65,9 @@ enum CurlOptions {
         set(CURLOPT_ACCEPT_ENCODING, nil)
         switch request.method {
         case .get: set(CURLOPT_HTTPGET, 1)
-        case .post:
+        case .post, .put, .patch:
             set(CURLOPT_POST, 1)
+            if request.method != .post { set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
             isAccepted =
                 isAccepted
                 && cc_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, Int(request.body?.count ?? 0)) == CURLE_OK

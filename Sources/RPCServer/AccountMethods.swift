@@ -136,10 +136,7 @@ extension RPCServer {
                 writer.null()
             }
             if role >= .operate {
-                if let platform = account.definition.platform {
-                    writer.key("settings")
-                    AccountDefinitionJSON.write(platform, to: &writer)
-                }
+                AccountDefinitionJSON.writeSettings(account.definition, to: &writer)
                 writer.key("rules")
                 AccountDefinitionJSON.writePolicy(account.definition.access, to: &writer)
             }

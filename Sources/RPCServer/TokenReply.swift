@@ -2,6 +2,7 @@ import Broker
 import ChatAuthAPI
 import CredentialCore
 import JSON
+import Providers
 import Secrets
 
 /// The results that carry secrets.
@@ -49,22 +50,21 @@ enum TokenReply {
         return writer.finish().finish()
     }
 
-    /// The result of `headers.get`: every header that a request to the platform takes (R20 to R22).
+    /// The result of `headers.get`: every header that a request to the platform takes (R20 to R22), or those that are described.
     static func renderHeaders(_ account: Account, remarks: TokenRemarks) -> SecretBytes? {
         guard let held = account.session.held else { return nil }
         var writer = JSONWriter(capacity: held.credential.bearer.count + 512)
         writer.beginObject()
         writer.key("headers")
         writer.beginArray()
-        writer.header("Authorization") { buffer in
-            buffer.append("Bearer ")
-            buffer.append(held.credential.bearer)
-        }
-        if let companion = held.credential.companion {
-            writer.header("X-Access-Token") { $0.append(companion) }
-        }
-        if let issuer = held.credential.issuer {
-            writer.header("X-Auth-Issuer") { $0.append(issuer) }
+        if account.definition.requestHeaders.isEmpty {
+            writeUsualHeaders(held.credential, &writer)
+        } else {
+            for (name, value) in DescribedBind.clientHeaders(
+                of: account.definition, credential: held.credential)
+            {
+                writer.header(name) { $0.append(value) }
+            }
         }
         writer.endArray()
         writer.key("generation")
@@ -76,6 +76,19 @@ enum TokenReply {
         }
         writer.endObject()
         return writer.finish().finish()
+    }
+
+    private static func writeUsualHeaders(_ credential: Credential, _ writer: inout JSONWriter) {
+        writer.header("Authorization") { buffer in
+            buffer.append("Bearer ")
+            buffer.append(credential.bearer)
+        }
+        if let companion = credential.companion {
+            writer.header("X-Access-Token") { $0.append(companion) }
+        }
+        if let issuer = credential.issuer {
+            writer.header("X-Auth-Issuer") { $0.append(issuer) }
+        }
     }
 }
 
@@ -120,7 +133,7 @@ extension JSONWriter {
         endObject()
     }
 
-    fileprivate mutating func header(_ name: StaticString, _ value: (inout SecretBuffer) -> Void) {
+    fileprivate mutating func header(_ name: String, _ value: (inout SecretBuffer) -> Void) {
         var buffer = SecretBuffer()
         value(&buffer)
         beginArray()

@@ -20,7 +20,7 @@ package enum RequestRules {
             request.partition.utf8.count <= WireLimits.partition,
             request.headers.count <= WireLimits.headerCount
         else { throw .outOfRange }
-        guard request.method == .post || request.body == nil else { throw .notAllowed }
+        guard request.method.takesBody || request.body == nil else { throw .notAllowed }
         var headerBytes = 0
         for (name, value) in request.headers {
             headerBytes += name.utf8.count + value.count

@@ -68,7 +68,7 @@ private let defects: [SourceDefect] = [
     .init("kind = \"http\"\nurl = \"https://u:p@b.example\"", "source.url", .url(.userInformation)),
     .init(http + "method = \"PUT\"", "source.method", .notOneOf(["GET", "POST"])),
     .init(http + "metod = \"GET\"", "source.metod", .unknownKey(nearest: "method")),
-    .init(http + "method = \"GET\"\nbody = \"x\"", "source.body", .bodyWithGet),
+    .init(http + "method = \"GET\"\nbody = \"x\"", "source.body", .bodyNotTaken),
     .init(
         http + "body = \"{acount}\"", "source.body",
         .placeholder(["account", "reason", "chat_id", "user_id"])),

@@ -66,7 +66,16 @@ private let defects: [SourceDefect] = [
     .init(bind + "headers = { X-A = \"{bearr}\" }", "bind.headers.X-A", .placeholder(bindPlaceholders)),
     .init(
         bind + "headers = { Authorization = \"Bearer abc\" }", "bind.headers.Authorization", .literalSecret),
-    .init(bind + "method = \"GET\"\nbody = \"x\"", "bind.body", .bodyWithGet),
+    .init(bind + "method = \"GET\"\nbody = \"x\"", "bind.body", .bodyNotTaken),
+    .init(bind + "method = \"DELETE\"\nbody = \"x\"", "bind.body", .bodyNotTaken),
+    .init(
+        bind + "refused_statuses = [500]", "bind.refused_statuses[0]", .outOfRange(from: 400, to: 499)),
+    .init(
+        "headers = { X-A = { secret = \"k\" } }", "headers.X-A", .secretForClients),
+    .init("headers = { Authorization = \"Bearer x\" }", "headers.Authorization", .literalSecret),
+    .init("headers = { X-A = \"{user}\" }", "headers.X-A", .placeholder(bindPlaceholders)),
+    .init(
+        kindly + "[account.x.headers]\nX-A = \"{bearer}\"", "headers", .unknownKey(nearest: nil)),
     .init(bind + "expiry_fild = \"x\"", "bind.expiry_fild", .unknownKey(nearest: "expiry_field")),
     .init(tokenSource + "url = \"https://s.example\"", "source.server_key", .missing),
     .init(tokenSource + "server_key = { secret = \"k\" }", "source.region", .missing),
@@ -196,28 +205,32 @@ private let defects: [SourceDefect] = [
             provider = "\(provider)"
             [account.x.bind]
             url = "https://c.example/bind?x=1"
-            method = "POST"
+            method = "PATCH"
             headers = { Authorization = "Bearer {bearer}", X-Key = { secret = "k" } }
             body = '{"t":"{companion}","i":"{issuer}","a":"{account}"}'
             content_type = "application/json"
             expiry_field = "data.until"
+            refused_statuses = [401, 410]
             order = "before"
             timeout = 4
+            [account.x.headers]
+            X-Session = "{bearer}"
             """)
         let secret = SecretReference.secret(try #require(SecretName("k")))
         #expect(
             found.platform
                 == .described(
                     BindDefinition(
-                        url: try HTTPURL("https://c.example/bind?x=1"),
+                        url: try HTTPURL("https://c.example/bind?x=1"), method: .patch,
                         headers: [
                             .init(name: "Authorization", value: .literal("Bearer {bearer}")),
                             .init(name: "X-Key", value: .secret(secret, prefix: "")),
                         ],
                         bodyTemplate: #"{"t":"{companion}","i":"{issuer}","a":"{account}"}"#,
-                        expiryField: "data.until", order: .before,
+                        expiryField: "data.until", refusals: [401, 410], order: .before,
                         transport: PlatformTransport(timeout: .seconds(4)))))
         #expect(found.platform?.references == [secret])
+        #expect(found.requestHeaders == [.init(name: "X-Session", value: .literal("{bearer}"))])
     }
 
     @Test func `R159: the ready-made source asks the account's own network for an auth token`() throws {

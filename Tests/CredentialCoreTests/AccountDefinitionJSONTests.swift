@@ -100,6 +100,10 @@ extension Seeded {
         }
     }
 
+    fileprivate mutating func requestHeaders() -> [HTTPSource.Header] {
+        maybe { [.init(name: "X-" + $0.text(letters, 1...9), value: .literal("{bearer}"))] } ?? []
+    }
+
     fileprivate mutating func url() throws -> HTTPURL {
         try HTTPURL("https://" + text("abc", 1...8) + ".example/" + text(letters, 0...9))
     }
@@ -212,6 +216,7 @@ extension Seeded {
                             bodyTemplate: random.maybe { $0.text(nasty, 0...20) + "{companion}" },
                             contentType: "text/" + random.text(letters, 1...9),
                             expiryField: random.maybe { $0.text(letters, 1...9) },
+                            refusals: Bool.random(using: &random) ? [401] : [403, 499],
                             order: Bool.random(using: &random) ? .before : .behind, transport: transport))
                 }
             )
@@ -320,6 +325,7 @@ private func faults(_ text: String) throws -> [String] {
             let (provider, platform) = try random.platform()
             let account = AccountDefinition(
                 name: name, provider: provider, platform: platform,
+                requestHeaders: [.generic, .oauth].contains(provider) ? random.requestHeaders() : [],
                 source: try random.maybe { try $0.source() },
                 access: AccessRules(use: random.rules(), operate: random.rules()),
                 startsByItself: Bool.random(using: &random),

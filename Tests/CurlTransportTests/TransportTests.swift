@@ -83,6 +83,13 @@ import WorkerProtocol
         #expect(get.text.hasPrefix("GET /echo HTTP/1.1\r\n") && !get.text.contains("Content"))
         let empty = try bench.fetch(bench.origin.url(.good, "/echo"), method: .post).get()
         #expect(empty.text.contains("\r\nContent-Length: 0"))
+        for method in [HTTPMethod.put, .patch] {
+            let sent = try bench.fetch(
+                bench.origin.url(.good, "/echo"), method: method, body: SecretBytes("{}")
+            ).get()
+            #expect(sent.text.hasPrefix("\(method.rawValue) /echo HTTP/1.1\r\n"))
+            #expect(sent.text.hasSuffix("\r\nContent-Length: 2\r\n\r\n{}"))
+        }
     }
 
     @Test func `a certificate that proves nothing is refused, and why is told apart`() throws {

@@ -85,6 +85,14 @@ import Testing
         if status >= 300 { #expect(failure?.retryAfter == .seconds(7)) }
     }
 
+    @Test func `which statuses refuse a credential can be described`() {
+        for (status, kind) in [(403, RefreshFailure.Kind.rejected), (401, .upstreamError)] {
+            #expect(throws: RefreshFailure(kind, httpStatus: status)) {
+                try BindAnswer.read(answer(status, "{}"), expiryField: nil, refusals: [403, 410])
+            }
+        }
+    }
+
     @Test(
         arguments: [
             (#"{"error":"no\u0007 \u001b[31mway"}"#, "no [31mway"), (#"{"message":"m"}"#, "m"),
@@ -111,7 +119,7 @@ import Testing
 @Suite struct `Described binds` {
     private func request(
         headers: [HTTPSource.Header] = [], body: String? = nil, type: String = "application/json",
-        method: HTTPSource.Method = .post, id: String? = "id", access: String? = nil, issuer: String? = nil,
+        method: HTTPMethod = .post, id: String? = "id", access: String? = nil, issuer: String? = nil,
         secrets: [String] = []
     ) throws -> PlatformRequest {
         try DescribedBind.request(
@@ -153,6 +161,27 @@ import Testing
                 "Content-Type: application/x-www-form-urlencoded", "Accept: application/json",
             ])
         #expect(shown(found.body) == "c=&t=a%2Bb%20c%3D")
+    }
+
+    @Test(arguments: HTTPMethod.allCases)
+    func `a body goes along where the method takes one`(_ method: HTTPMethod) throws {
+        let found = try request(method: method)
+        #expect(found.method == method)
+        #expect(found.body.map { shown($0) } == (method.takesBody ? "{}" : nil))
+    }
+
+    @Test func `clients' headers are those that are described, without what stands for nothing`() throws {
+        let account = AccountDefinition(
+            name: try #require(AccountName("bot")),
+            requestHeaders: [
+                literal("X-Session", "{bearer}"), literal("X-Companion", "{companion}"),
+                literal("X-Client", "c/{account}"),
+            ])
+        let credential = try Credential(idToken: secret("i"), accessToken: nil)
+        #expect(
+            lines(DescribedBind.clientHeaders(of: account, credential: credential)) == [
+                "X-Session: i", "X-Client: c/bot",
+            ])
     }
 
     @Test func `a token is no template: what is put in is not looked at again`() throws {

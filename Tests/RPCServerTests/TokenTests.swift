@@ -503,6 +503,21 @@ import Testing
                 + #"["X-Access-Token","a"],["X-Auth-Issuer","https://i.example"]],"generation":2,"expires_at":null}}"#
         )
     }
+
+    @Test func `headers that are described are all there are`() throws {
+        let placeholder = HTTPSource.Header(name: "X-Session", value: .literal("s {bearer}"))
+        let account = AccountDefinition(
+            name: Definitions.name("desk"), requestHeaders: [placeholder],
+            access: AccessRules(use: Definitions.user(1000)))
+        let stage = try Stage(instance: .user(uid: 1000), accounts: [account])
+        stage.advance(.zero)
+        let client = try #require(stage.connect())
+        _ = stage.call(client, "credentials.save", #"{"account":"desk","id_token":"i","access_token":"a"}"#)
+        #expect(
+            stage.call(client, "headers.get", #"{"account":"desk"}"#)
+                == #"{"jsonrpc":"2.0","id":1,"result":{"headers":[["X-Session","s i"]],"#
+                + #""generation":1,"expires_at":null}}"#)
+    }
 }
 
 extension Limits {

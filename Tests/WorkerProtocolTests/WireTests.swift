@@ -65,7 +65,7 @@ import WorkerProtocol
         ("url", #""url":"https://user@a.example/""#, .notAllowed),
         ("url", #""url":"file:///etc/passwd""#, .notAllowed),
         ("url", #""url":7"#, .wrongType), ("url", "", .missing),
-        ("method", #""method":"PUT""#, .notAllowed), ("method", #""method":"POST\r\nX: y""#, .outOfRange),
+        ("method", #""method":"HEAD""#, .notAllowed), ("method", #""method":"POST\r\nX: y""#, .outOfRange),
         ("headers", "", .missing), ("headers", #""headers":{}"#, .wrongType),
         ("headers", #""headers":[{"name":"A"}]"#, .missing),
         ("headers", #""headers":[{"name":"A B","value":""}]"#, .notAllowed),

@@ -182,7 +182,8 @@ extension Broker {
             completion(
                 outcome.flatMap { response in
                     Result { () throws(RefreshFailure) in
-                        try BindAnswer.read(response, expiryField: platform.expiryField)
+                        try BindAnswer.read(
+                            response, expiryField: platform.expiryField, refusals: platform.refusals)
                     }
                 })
         }
@@ -197,5 +198,10 @@ extension PlatformDefinition {
         case .described(let bind): bind.expiryField
         case .chatbase, .socialPlus: nil
         }
+    }
+
+    /// Which statuses of a bind's answer refuse the credential.
+    fileprivate var refusals: [Int] {
+        if case .described(let bind) = self { bind.refusals } else { BindDefinition.usualRefusals }
     }
 }

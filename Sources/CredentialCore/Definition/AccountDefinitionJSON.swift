@@ -55,10 +55,7 @@ package enum AccountDefinitionJSON {
         writer.beginObject()
         writer.key("provider")
         writer.string(account.provider.rawValue)
-        if let platform = account.platform {
-            writer.key("settings")
-            write(platform, to: &writer)
-        }
+        writeSettings(account, to: &writer)
         if let source = account.source {
             writer.key("source")
             write(source, to: &writer)

@@ -34,8 +34,8 @@ package struct AccountReader {
         let faults = table.faults
         let before = faults.list.count
         let provider = readProvider(&table)
-        let platform = provider.flatMap { readPlatform($0, &table) }
-        let source = table.table("source").flatMap { readSource($0, name, platform) }
+        let settings = provider.map { readSettings($0, &table) }
+        let source = table.table("source").flatMap { readSource($0, name, settings?.platform) }
         let access: AccessRules
         if let policy {
             access = readRules(policy)
@@ -49,7 +49,8 @@ package struct AccountReader {
         if provider != nil { table.finish() }
         guard let provider, faults.list.count == before, !faults.isTruncated else { return nil }
         return AccountDefinition(
-            name: name, provider: provider, platform: platform, source: source, access: access,
+            name: name, provider: provider, platform: settings?.platform,
+            requestHeaders: settings?.headers ?? [], source: source, access: access,
             startsByItself: startsByItself, earlyFraction: early,
             callbackTimeout: callbackTimeout ?? AccountDefinition.usualCallbackTimeout,
             origin: writer == .configuration ? .configuration : .rpc)

@@ -22,6 +22,8 @@ package enum DefinitionProblem: Equatable, Sendable {
     case nameService(code: Int32)
     /// The secret itself, where only a reference to it may stand.
     case literalSecret
+    /// A reference, where everybody who may use the account is told the value.
+    case secretForClients
     /// A reference is exactly one of `file`, `credential` and `secret`.
     case notOneReference
     case credentialName
@@ -38,7 +40,7 @@ package enum DefinitionProblem: Equatable, Sendable {
     /// A placeholder that is none of these.
     case placeholder([String])
     /// A GET request has no body.
-    case bodyWithGet
+    case bodyNotTaken
     case memberName
     /// Fields that name no token.
     case fieldsWithoutToken
@@ -94,6 +96,8 @@ package enum DefinitionProblem: Equatable, Sendable {
         case .nameService(let code): "the name service failed (errno \(code)); try again"
         case .literalSecret:
             "a secret must not stand here; refer to it with { secret = \"name\" }, { file = \"/path\" } or { credential = \"name\" }"
+        case .secretForClients:
+            "a secret cannot stand here, since whoever may use the account is told it; use a text with {bearer}"
         case .notOneReference: "needs exactly one of secret, file and credential"
         case .credentialName:
             "a credential's name is 1 to 255 of A-Z a-z 0-9 . _ - and does not begin with ."
@@ -107,7 +111,7 @@ package enum DefinitionProblem: Equatable, Sendable {
         case .headerTwice: "this header is there already"
         case .placeholder(let names):
             "the placeholders are " + names.map { "{\($0)}" }.joined(separator: ", ")
-        case .bodyWithGet: "a GET request has no body"
+        case .bodyNotTaken: "a request with this method has no body"
         case .memberName: "must be names of members, with dots between them"
         case .fieldsWithoutToken: "names no token; needs token, id_token or access_token"
         case .fieldsWithoutJSON: "needs format = \"json\""

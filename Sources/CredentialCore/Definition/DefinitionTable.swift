@@ -157,6 +157,33 @@ package struct DefinitionTable {
         return nil
     }
 
+    /// A list of at most `limit` whole numbers; nil when it is not there or no list.
+    package mutating func integers(_ key: String, in range: ClosedRange<Int64>, limit: Int) -> [Int64]? {
+        guard let entry = entry(key) else { return nil }
+        guard case .array(let elements) = entry.node.value else {
+            fault(entry, expected: .list)
+            return nil
+        }
+        guard elements.count <= limit else {
+            fault(entry, .tooMany(limit: limit))
+            return nil
+        }
+        var numbers: [Int64] = []
+        for (index, element) in elements.enumerated() {
+            let path = "\(entry.path)[\(index)]"
+            if case .integer(let number) = element.value {
+                if !range.contains(number) {
+                    faults.add(
+                        path, element.position, .outOfRange(from: range.lowerBound, to: range.upperBound))
+                }
+                numbers.append(number)
+            } else {
+                faults.add(path, element.position, .wrongType(expected: .integer, found: element.type))
+            }
+        }
+        return numbers
+    }
+
     /// The text of an entry; a fault when it is no text.
     package func string(_ entry: Entry) -> String? {
         if case .string(let text) = entry.node.value { return text }

@@ -15,7 +15,7 @@ extension AccountReader {
         let url = table.required("url").flatMap { readURL($0, table) }
         let method = table.choice("method", HTTPSource.Method.self) ?? .post
         let headers = table.table("headers").map { readHeaders($0) } ?? []
-        let body = readBody(&table, method, Self.placeholders)
+        let body = readBody(&table, method == .post, Self.placeholders)
         let contentType = text("content_type", &table) { !$0.isEmpty && TextRules.isHeaderValue($0) }
         let answer = table.choice("answer", HTTPSource.Answer.self) ?? .json
         let hasFields = table.entry("fields") != nil
@@ -75,10 +75,10 @@ extension AccountReader {
     }
 
     func readBody(
-        _ table: inout DefinitionTable, _ method: HTTPSource.Method, _ placeholders: [String]
+        _ table: inout DefinitionTable, _ isTaken: Bool, _ placeholders: [String]
     ) -> String? {
         guard let entry = table.entry("body"), let text = table.string(entry) else { return nil }
-        if method == .get { table.fault(entry, .bodyWithGet) }
+        if !isTaken { table.fault(entry, .bodyNotTaken) }
         if text.utf8.count > 65_536 { table.fault(entry, .malformedText) }
         if !TextRules.hasOnlyPlaceholders(placeholders, text) {
             table.fault(entry, .placeholder(placeholders))

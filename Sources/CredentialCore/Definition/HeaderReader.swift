@@ -48,6 +48,15 @@ extension AccountReader {
         return headers
     }
 
+    /// Reads what a client's requests carry: only texts, since a client is told what stands in them.
+    func readRequestHeaders(_ table: DefinitionTable) -> [HTTPSource.Header] {
+        readHeaders(table, placeholders: Self.credentialPlaceholders).filter { header in
+            if case .literal = header.value { return true }
+            table.faults.add("\(table.path).\(header.name)", table.position, .secretForClients)
+            return false
+        }
+    }
+
     private func headerValue(
         _ entry: DefinitionTable.Entry, isSecret: Bool, _ placeholders: [String], _ table: DefinitionTable
     ) -> HTTPSource.Header.Value? {

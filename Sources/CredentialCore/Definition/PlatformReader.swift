@@ -3,10 +3,11 @@
 /// A file has the platform's keys beside those that every account has; `account.add` and the store have them in a table of their own,
 /// `settings`, so that a method has a fixed list of parameters.
 extension AccountReader {
-    func readPlatform(
-        _ provider: AccountDefinition.Provider, _ table: inout DefinitionTable
-    ) -> PlatformDefinition? {
-        if writer == .configuration { return readPlatform(of: provider, &table) }
+    /// The platform, and what requests to it carry where its description says that itself.
+    typealias Settings = (platform: PlatformDefinition?, headers: [HTTPSource.Header])
+
+    func readSettings(_ provider: AccountDefinition.Provider, _ table: inout DefinitionTable) -> Settings {
+        if writer == .configuration { return readSettings(of: provider, &table) }
         let settings: DefinitionTable?
         if let entry = table.entry("settings") {
             settings = DefinitionTable(entry.node, path: entry.path, faults: table.faults)
@@ -16,20 +17,24 @@ extension AccountReader {
                 DefinitionNode(value: .table([]), position: table.position), path: table.path(of: "settings"),
                 faults: table.faults)
         }
-        guard var settings else { return nil }
-        let platform = readPlatform(of: provider, &settings)
+        guard var settings else { return (nil, []) }
+        let read = readSettings(of: provider, &settings)
         settings.finish()
-        return platform
+        return read
     }
 
-    private func readPlatform(
+    private func readSettings(
         of provider: AccountDefinition.Provider, _ table: inout DefinitionTable
-    ) -> PlatformDefinition? {
+    ) -> Settings {
         switch provider {
-        case .kindly: kindly(&table).map { .kindly($0) }
-        case .chatbase: chatbase(&table).map { .chatbase($0) }
-        case .socialPlus: socialPlus(&table).map { .socialPlus($0) }
-        case .generic, .oauth: table.table("bind").flatMap(readBind).map { .described($0) }
+        case .kindly: (kindly(&table).map { .kindly($0) }, [])
+        case .chatbase: (chatbase(&table).map { .chatbase($0) }, [])
+        case .socialPlus: (socialPlus(&table).map { .socialPlus($0) }, [])
+        case .generic, .oauth:
+            (
+                table.table("bind").flatMap(readBind).map { .described($0) },
+                table.table("headers").map(readRequestHeaders) ?? []
+            )
         }
     }
 
@@ -97,7 +102,7 @@ extension AccountReader {
         let verifies = table.boolean("verify_access_token")
         let pause = table.seconds("renewal_pause", in: 0...86_400)
         let loginTimeout = table.seconds("login_timeout", in: 1...300)
-        let codes = readCodes(&table)
+        let codes = table.integers("terminate_codes", in: 1...999_999_999, limit: 32)
         let ends = table.boolean("terminate_on_user_not_found")
         let sessionsPath = route("sessions_path", &table)
         let verifyPath = route("verify_path", &table)
@@ -127,32 +132,6 @@ extension AccountReader {
             return (region, region.flatMap { try? HTTPURL("https://apix.\($0.rawValue).amity.co") })
         }
         return (nil, readBase("base_url", usual: nil, &table))
-    }
-
-    private func readCodes(_ table: inout DefinitionTable) -> [Int64]? {
-        guard let entry = table.entry("terminate_codes") else { return nil }
-        guard case .array(let elements) = entry.node.value else {
-            table.fault(entry, expected: .list)
-            return nil
-        }
-        guard elements.count <= 32 else {
-            table.fault(entry, .tooMany(limit: 32))
-            return nil
-        }
-        var codes: [Int64] = []
-        for (index, element) in elements.enumerated() {
-            let path = "\(entry.path)[\(index)]"
-            if case .integer(let code) = element.value {
-                if !(1...999_999_999).contains(code) {
-                    table.faults.add(path, element.position, .outOfRange(from: 1, to: 999_999_999))
-                }
-                codes.append(code)
-            } else {
-                table.faults.add(
-                    path, element.position, .wrongType(expected: .integer, found: element.type))
-            }
-        }
-        return codes
     }
 
     // MARK: Parts

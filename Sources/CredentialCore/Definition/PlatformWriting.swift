@@ -2,10 +2,14 @@ package import JSON
 
 /// Platforms as JSON, in the words in which they are read.
 extension AccountDefinitionJSON {
-    /// Writes the keys of a platform as one object, `settings` of `account.add`; secrets are references, so nothing in it is secret.
-    package static func write(_ platform: PlatformDefinition, to writer: inout JSONWriter) {
+    /// Writes the keys of a platform as one object, the member `settings` of `account.add`, where there are any.
+    ///
+    /// Secrets are references, so nothing in it is secret.
+    package static func writeSettings(_ account: AccountDefinition, to writer: inout JSONWriter) {
+        guard account.platform != nil || !account.requestHeaders.isEmpty else { return }
+        writer.key("settings")
         writer.beginObject()
-        switch platform {
+        switch account.platform {
         case .kindly(let platform): write(platform, &writer)
         case .chatbase(let platform): write(platform, &writer)
         case .socialPlus(let platform): write(platform, &writer)
@@ -14,7 +18,9 @@ extension AccountDefinitionJSON {
             writer.beginObject()
             write(bind, &writer)
             writer.endObject()
+        case nil: break
         }
+        write(account.requestHeaders, to: &writer)
         writer.endObject()
     }
 
@@ -80,6 +86,12 @@ extension AccountDefinitionJSON {
         member("body", bind.bodyTemplate, &writer)
         member("content_type", bind.contentType, &writer)
         member("expiry_field", bind.expiryField, &writer)
+        if bind.refusals != BindDefinition.usualRefusals {
+            writer.key("refused_statuses")
+            writer.beginArray()
+            for status in bind.refusals { writer.integer(Int64(status)) }
+            writer.endArray()
+        }
         member("order", bind.order.rawValue, &writer)
         write(bind.transport, &writer)
     }

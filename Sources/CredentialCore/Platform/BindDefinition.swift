@@ -10,28 +10,34 @@ package struct BindDefinition: Equatable, Sendable {
 
     /// Where it goes.
     package let url: HTTPURL
-    /// GET or POST.
-    package let method: HTTPSource.Method
+    /// How it goes there.
+    package let method: HTTPMethod
     /// What is sent; in a literal `{bearer}`, `{companion}`, `{issuer}` and `{account}` stand for what the credential has.
     ///
     /// A header whose placeholder stands for nothing is left out.
     package let headers: [HTTPSource.Header]
-    /// The body, with the same placeholders, JSON-escaped; nil: none with GET, `{}` with POST.
+    /// The body, with the same placeholders, escaped as the media type asks; nil: `{}`, and none where the method takes none.
     package let bodyTemplate: String?
     /// The media type of the body.
     package let contentType: String
     /// Where the answer says until when it holds; a dot descends; nil: nowhere.
     package let expiryField: String?
+    /// The statuses that refuse the credential, 400 to 499; every other failure says nothing of it.
+    package let refusals: [Int]
     /// When it is made.
     package let order: Order
     /// How it travels.
     package let transport: PlatformTransport
 
+    /// What refuses a credential where nothing else is said (RFC 9110 §15.5.2).
+    package static let usualRefusals = [401]
+
     /// Takes what was read and checked.
     package init(
-        url: HTTPURL, method: HTTPSource.Method = .post, headers: [HTTPSource.Header] = [],
+        url: HTTPURL, method: HTTPMethod = .post, headers: [HTTPSource.Header] = [],
         bodyTemplate: String? = nil, contentType: String = "application/json", expiryField: String? = nil,
-        order: Order = .behind, transport: PlatformTransport = PlatformTransport()
+        refusals: [Int] = usualRefusals, order: Order = .behind,
+        transport: PlatformTransport = PlatformTransport()
     ) {
         self.url = url
         self.method = method
@@ -39,6 +45,7 @@ package struct BindDefinition: Equatable, Sendable {
         self.bodyTemplate = bodyTemplate
         self.contentType = contentType
         self.expiryField = expiryField
+        self.refusals = refusals
         self.order = order
         self.transport = transport
     }

@@ -15,12 +15,12 @@ package struct BindAnswer: Equatable, Sendable {
     /// It is looked for below `data` as well, since the form of Kindly's answer is not known. Seconds, milliseconds, fractions, texts of
     /// digits and RFC 3339 are understood; what is no moment counts as unknown.
     ///
-    /// - Throws: `rejected` for 401, or `companionInvalid` where it says so; `malformed` for a 2xx that is neither empty nor JSON;
+    /// - Throws: `rejected` for one of `refusals`, or `companionInvalid` where it says so; `malformed` for a 2xx that is neither empty nor JSON;
     ///   `upstreamError` for every other status and for pages, which are not the platform's word.
     package static func read(
-        _ response: FetchResponse, expiryField: String?
+        _ response: FetchResponse, expiryField: String?, refusals: [Int] = BindDefinition.usualRefusals
     ) throws(RefreshFailure) -> BindAnswer {
-        guard (200..<300).contains(response.status) else { throw failure(response) }
+        guard (200..<300).contains(response.status) else { throw failure(response, refusals) }
         guard !response.isPage else { throw RefreshFailure(.upstreamError, httpStatus: response.status) }
         let expiry: ExpiryReading? = response.body.withSpan { bytes in
             guard !bytes.isEmpty else { return .absent }
@@ -33,9 +33,9 @@ package struct BindAnswer: Equatable, Sendable {
         return BindAnswer(expiry: expiry)
     }
 
-    private static func failure(_ response: FetchResponse) -> RefreshFailure {
+    private static func failure(_ response: FetchResponse, _ refusals: [Int]) -> RefreshFailure {
         let kind: RefreshFailure.Kind
-        if response.status != 401 || response.isPage {
+        if !refusals.contains(response.status) || response.isPage {
             kind = .upstreamError
         } else if ErrorText.read(response)?.hasPrefix(companionText) == true {
             kind = .companionInvalid

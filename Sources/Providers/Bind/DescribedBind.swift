@@ -12,11 +12,7 @@ package enum DescribedBind {
     package static func request(
         _ bind: BindDefinition, account: AccountName, credential: Credential, secrets: [SecretBytes]
     ) throws(RefreshFailure) -> PlatformRequest {
-        let values: [(name: String, value: SecretBytes?)] = [
-            ("bearer", credential.bearer), ("companion", credential.companion),
-            ("issuer", credential.issuer.map { PlatformWire.bytes($0) }),
-            ("account", PlatformWire.bytes(account.text)),
-        ]
+        let values = values(account, credential)
         var headers: [(name: String, value: SecretBytes)] = []
         var rest = secrets[...]
         for header in bind.headers {
@@ -35,7 +31,7 @@ package enum DescribedBind {
                 headers.append((header.name, buffer.finish()))
             }
         }
-        let hasBody = bind.method == .post
+        let hasBody = bind.method.takesBody
         if hasBody { headers.append(("Content-Type", PlatformWire.bytes(bind.contentType))) }
         if !bind.headers.contains(where: { $0.name.lowercased() == "accept" }) {
             headers.append(("Accept", SecretBytes("application/json")))
@@ -43,6 +39,27 @@ package enum DescribedBind {
         let body = TextTemplate.fill(
             bind.bodyTemplate ?? "{}", values, TextTemplate.Escaping(contentType: bind.contentType))
         return PlatformRequest(
-            url: bind.url, method: bind.method.http, headers: headers, body: hasBody ? body : nil)
+            url: bind.url, method: bind.method, headers: headers, body: hasBody ? body : nil)
+    }
+
+    /// What a client's requests carry where the description of `account` says that, with the same placeholders.
+    package static func clientHeaders(
+        of account: AccountDefinition, credential: Credential
+    ) -> [(name: String, value: SecretBytes)] {
+        let values = values(account.name, credential)
+        return account.requestHeaders.compactMap { header in
+            guard case .literal(let template) = header.value else { return nil }
+            return TextTemplate.fill(template, values, .none, missing: nil).map { (header.name, $0) }
+        }
+    }
+
+    private static func values(
+        _ account: AccountName, _ credential: Credential
+    ) -> [(name: String, value: SecretBytes?)] {
+        [
+            ("bearer", credential.bearer), ("companion", credential.companion),
+            ("issuer", credential.issuer.map { PlatformWire.bytes($0) }),
+            ("account", PlatformWire.bytes(account.text)),
+        ]
     }
 }
