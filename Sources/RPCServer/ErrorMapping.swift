@@ -11,7 +11,7 @@ extension CallFailure {
         case .parked:
             self.init(
                 .accountParked,
-                "the credential was meant for another destination; put the old configuration back, or save a new one"
+                "the credential was meant for another destination; put the old configuration back, save a new one, or sign in again"
             )
         case .sealed:
             self.init(.storeSealed, "the store is sealed; chatauth status says what is missing")

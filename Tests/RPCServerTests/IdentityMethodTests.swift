@@ -16,8 +16,8 @@ private final class Agent {
         if request.url.text.hasPrefix("https://backend.example/") {
             return PlatformAnswers.json(200, #"{"token":"\#(issued)","expires_in":3600}"#)
         }
-        guard request.url.text == "https://chat.example/api/agents/agent-1/verify", request.method == .post
-        else {
+        let agents = (1...2).map { "https://chat.example/api/agents/agent-\($0)/verify" }
+        guard agents.contains(request.url.text), request.method == .post else {
             violations.append("unknown route \(request.url.text)")
             return PlatformAnswers.json(404, #"{"error":{"code":"AGENT_NOT_FOUND","message":"no"}}"#)
         }
@@ -205,6 +205,29 @@ private final class Agent {
         _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"jwt-b"}"#)
         #expect(state(stage, client).contains(#""generation":2"#))
         #expect(agent.verifications.map(\.user) == [nil, nil, nil])
+    }
+
+    @Test func `R102, R103: whoever takes another's place is told of like a sign-out and a sign-in`() throws {
+        // {"user_id":"u-42"} twice and {"user_id":"u-7"}
+        let (ours, again) = ("e30.eyJ1c2VyX2lkIjoidS00MiJ9.eA", "e30.eyJ1c2VyX2lkIjoidS00MiJ9.eQ")
+        let theirs = "e30.eyJ1c2VyX2lkIjoidS03In0.eA"
+        agent.accepted = [ours, again, theirs]
+        let (stage, client) = try stage()
+        let watcher = try #require(stage.connect())
+        _ = stage.call(watcher, "events.subscribe", #"{"topics":["identity"]}"#)
+        let came = #""from":"anonymous","to":"identified","cause":"identified""#
+        let left = #""from":"identified","to":"anonymous","cause":"switched""#
+        func told(_ method: String, _ token: String) -> [String] {
+            _ = stage.call(client, method, #"{"account":"desk","token":"\#(token)"}"#)
+            let lines = watcher.take().split(separator: "\n").filter { $0.contains("identity.changed") }
+            return lines.map { line in
+                [came, left].first { line.contains($0) } ?? String(line)
+            }
+        }
+        #expect(told("identity.identify", ours) == [came])
+        #expect(told("identity.identify", again) == [])
+        #expect(told("identity.identify", theirs) == [left, came])
+        #expect(told("identity.switch", ours) == [left, came])
     }
 
     @Test func `R93: who was signed in still is after a restart, without a request`() throws {
@@ -452,5 +475,27 @@ private final class Agent {
         #expect(
             stage.call(client, "headers.get", #"{"account":"desk"}"#).contains(#""kind":"account_parked""#))
         #expect(self.device(stage, client) == device)
+    }
+
+    @Test func `whoever signs in decides what becomes of an identity that was meant for another agent`()
+        throws
+    {
+        let (stage, client) = try stage([Self.account()])
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        stage.broker.configure([
+            AccountDefinition(
+                name: Definitions.name("desk"), provider: .chatbase,
+                platform: .chatbase(
+                    ChatbaseDefinition(agentID: "agent-2", baseURL: try HTTPURL("https://chat.example/api")))
+            )
+        ])
+        #expect(stage.call(client, "token.get", #"{"account":"desk"}"#).contains("account_parked"))
+        #expect(
+            stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-b"}"#).contains(
+                #""auth_state":"identified""#))
+        // What was parked is not shown to the other agent.
+        #expect(agent.verifications.map(\.user) == [nil, nil])
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-b""#))
     }
 }

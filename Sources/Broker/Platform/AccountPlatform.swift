@@ -28,6 +28,8 @@ package final class AccountPlatform {
         let userID: String?
         /// Whether user and conversation begin anew.
         let isNew: Bool
+        /// Whether it takes the place of somebody else, of whom nothing may be carried over (R103).
+        let isOther: Bool
     }
 
     /// Something that somebody asked for, and that nothing else of the account may run beside.

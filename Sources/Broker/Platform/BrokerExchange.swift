@@ -18,11 +18,12 @@ extension Broker {
                 return completion(.failure(RefreshFailure(.otherUser)))
             }
             let isNew = reason == .authenticate || account.session.held == nil
+            let isOther = isOtherUser(credential, than: account.session.held)
             verify(account, agent, credential, isAlone: false, attempt) { outcome in
                 completion(
                     outcome.map { acceptance in
                         account.platform?.pendingIdentity = AccountPlatform.PendingIdentity(
-                            userID: acceptance.userID, isNew: isNew)
+                            userID: acceptance.userID, isNew: isNew, isOther: isOther)
                         return reading
                     })
             }
@@ -123,7 +124,7 @@ extension Broker {
     }
 
     // A renewal of the same user's token goes on with the conversation; whoever signs in begins anew.
-    private func isOtherUser(_ credential: Credential, than held: HeldCredential?) -> Bool {
+    func isOtherUser(_ credential: Credential, than held: HeldCredential?) -> Bool {
         guard let held, let user = ChatbaseClaims.user(of: credential.bearer),
             let known = ChatbaseClaims.user(of: held.credential.bearer)
         else { return false }

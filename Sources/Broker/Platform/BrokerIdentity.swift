@@ -18,7 +18,7 @@ extension Broker {
         {
             return answer(waiter, account, .refused(last.failure))
         }
-        command(account) { [weak self] failure in
+        command(account, takesParked: true) { [weak self] failure in
             self?.answer(waiter, account, .session(.failure(failure)))
         } begin: { [weak self] attempt in
             self?.verify(account, agent, token, isAlone: switches, attempt) { [weak self] outcome in
@@ -33,7 +33,7 @@ extension Broker {
                     answer(waiter, account, .refused(failure))
                 case .success(let acceptance):
                     commandEnded(account, nil)
-                    take(account, token, acceptance, waiter, attempt)
+                    take(account, token, acceptance, switches: switches, waiter, attempt)
                 }
             }
         }
@@ -42,11 +42,12 @@ extension Broker {
     private static let refusalInterval = Milliseconds.seconds(5)
 
     private func take(
-        _ account: Account, _ token: Credential, _ acceptance: ChatbaseAnswer.Acceptance,
+        _ account: Account, _ token: Credential, _ acceptance: ChatbaseAnswer.Acceptance, switches: Bool,
         _ waiter: WaiterID, _ attempt: Attempt
     ) {
         account.platform?.pendingIdentity = AccountPlatform.PendingIdentity(
-            userID: acceptance.userID, isNew: true)
+            userID: acceptance.userID, isNew: true,
+            isOther: switches || isOtherUser(token, than: account.session.held))
         let exp = UnverifiedJWT(token.bearer)?.exp ?? .absent
         let inner = ownWaiter { [weak self] answer in
             guard let self else { return }
@@ -142,6 +143,8 @@ extension Broker {
             let pending = platform.pendingIdentity, case .chatbase(let agent) = account.definition.platform
         else { return }
         platform.pendingIdentity = nil
+        // Whoever shows messages clears them when somebody leaves, also where somebody else comes at once (R102, R103).
+        if pending.isOther { report(.identity, "anonymous", cause: "switched", of: account) }
         report(.identity, "identified", cause: pending.isNew ? "identified" : "renewed", of: account)
         if pending.isNew {
             identity.identified(userID: agent.trustsVerifiedUserID ? pending.userID : nil)
