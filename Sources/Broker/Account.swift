@@ -36,6 +36,8 @@ package final class Account {
     package internal(set) var told: Told
     /// What its platform's machine said last of each topic.
     package internal(set) var reported: [PlatformChange.Topic: PlatformChange.Word] = [:]
+    /// What was told to be noticeable about its credential; nil where its platform has no words for that.
+    package internal(set) var warned: [PlatformChange.Word]?
     /// Whether anybody was told of the account.
     var isTold = false
 

@@ -35,8 +35,6 @@ package final class Broker {
     let version: String
     // Devices that are on their way to the disk, and who waits for each.
     var devicesBeingStored: [PlatformStateName: [(Result<DeviceID, StoreFailure>) -> Void]] = [:]
-    // Chats whose name is on its way to the disk, and who waits for each.
-    var chatsBeingStored: [PlatformStateName: [(Result<KindlyChat, StoreFailure>) -> Void]] = [:]
     var accounts = AccountTable()
     var accessVersion: UInt64 = 1
     var wakes = WakeQueue()

@@ -66,6 +66,7 @@ extension Broker {
     /// Forgets an account's credential, and gives up whatever would bring one.
     package func forget(_ account: Account, waiter: WaiterID) {
         endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
+        account.platform?.lane?.forget()
         apply(.deleted(waiter: waiter), to: account)
     }
 
@@ -174,6 +175,7 @@ extension Broker {
         settle(account, now)
         tellGeneration(of: account)
         tellIdentity(account, cause: "opened")
+        tellWarnings(of: account)
         identifyOnStart(account)
     }
 
@@ -191,6 +193,7 @@ extension Broker {
         settle(account, now)
         carryOut(effects, for: account)
         tellIdentity(account, cause: "reconfigured")
+        tellWarnings(of: account)
         openSession(of: account)
         reviewSupplier(of: account, isNew: false)
         if old.source != definition.source { endCheck(of: account, .session(.failure(.stopped))) }

@@ -77,6 +77,7 @@ extension Broker {
                 (.account, .public(account.name.text)))
         }
         tellGeneration(of: account)
+        tellWarnings(of: account)
         if case .notStored(let failure) = change { observer?.broker(reports: failure, of: account) }
         if case .expiryChanged = change { observer?.broker(reportsExpiryOf: account) }
     }

@@ -30,7 +30,7 @@ extension Broker {
                 held: held, isUncertain: session.isUncertain, isOnlyInMemory: session.isOnlyInMemory,
                 lastFailure: session.lastFailure, accounts: users.map(\.name),
                 isParked: !users.isEmpty
-                    && users.allSatisfy { source(of: $0)?.destination != held.destination })
+                    && users.allSatisfy { oauthSource(of: $0)?.destination != held.destination })
         }
     }
 
@@ -40,11 +40,11 @@ extension Broker {
     /// The accounts whose source spends a grant, by name.
     package func accountsSpending(_ grant: GrantName) -> [Account] {
         accounts.sorted().filter { account in
-            if case .refreshToken(grant) = source(of: account)?.flow { true } else { false }
+            if case .refreshToken(grant) = oauthSource(of: account)?.flow { true } else { false }
         }
     }
 
-    private func source(of account: Account) -> OAuthSource? {
+    func oauthSource(of account: Account) -> OAuthSource? {
         if case .oauth(let source) = account.definition.source { source } else { nil }
     }
 
@@ -65,7 +65,7 @@ extension Broker {
     package func deleteGrant(_ name: GrantName, revoke: Bool, waiter: WaiterID) {
         let held = keeper.session(name)?.held
         // Never to anywhere but where it was meant for, to be revoked neither.
-        let spender = accountsSpending(name).lazy.compactMap { self.source(of: $0) }.first {
+        let spender = accountsSpending(name).lazy.compactMap { self.oauthSource(of: $0) }.first {
             $0.destination == held?.destination
         }
         ownWaiter { [weak self] inner in
@@ -86,105 +86,6 @@ extension Broker {
             } else {
                 observer?.broker(answers: waiter, for: nil, .done)
             }
-        }
-    }
-
-    /// Signs an account out: forgets its credential and, where no other account spends it, its grant, and ends both at the server.
-    ///
-    /// What is here is forgotten whatever the server says; what it says is told afterwards (RFC 7009).
-    package func deauthenticate(_ account: Account, waiter: WaiterID) {
-        let source = source(of: account)
-        var tokens: [(SecretBytes, OAuthRequest.TokenKind)] = []
-        var grant: GrantName?
-        if let source, case .refreshToken(let name) = source.flow, let held = keeper.session(name)?.held,
-            held.destination == source.destination, accountsSpending(name).count == 1
-        {
-            grant = name
-        }
-        if source != nil, let credential = account.session.held?.credential, !account.session.isParked {
-            tokens.append((credential.accessToken ?? credential.bearer, .accessToken))
-        }
-        endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
-        guard grant != nil || account.session.held != nil || account.session.hasUnderway else {
-            observer?.broker(answers: waiter, for: account, .alreadyAnonymous)
-            return
-        }
-        // It is shown to its platform once more when it is gone from here: to be unbound.
-        // Where it was bound is where it is unbound, whatever the configuration says by then.
-        let binding = account.session.isParked ? nil : account.bindingToEnd
-        forget(account, grant) { [weak self] failure, refreshToken in
-            guard let self else { return }
-            let tokens = (refreshToken.map { [($0, .refreshToken)] } ?? []) + tokens
-            if let failure {
-                observer?.broker(answers: waiter, for: account, .storeFailed(failure))
-            } else {
-                unbind(account, binding) { [weak self] unbindFailure in
-                    guard let self else { return }
-                    guard let source, !tokens.isEmpty else {
-                        observer?.broker(answers: waiter, for: account, .revoked(unbindFailure))
-                        return
-                    }
-                    revoke(tokens, of: source) { [weak self] failure in
-                        self?.observer?.broker(
-                            answers: waiter, for: account, .revoked(unbindFailure ?? failure))
-                    }
-                }
-            }
-        }
-    }
-
-    private func unbind(
-        _ account: Account, _ binding: BindingToEnd?, _ completion: @escaping (RefreshFailure?) -> Void
-    ) {
-        guard let binding else { return completion(nil) }
-        invalidate(account, binding, completion)
-    }
-
-    // The credential first: nothing may be fetched again with a grant that is about to go. Which refresh token goes with it is known
-    // only then: one that is out may have been replaced meanwhile.
-    private func forget(
-        _ account: Account, _ grant: GrantName?,
-        _ completion: @escaping (StoreFailure?, _ refreshToken: SecretBytes?) -> Void
-    ) {
-        ownWaiter { [weak self] inner in
-            self?.apply(.deleted(waiter: inner), to: account)
-        } completion: { [weak self] failure in
-            guard failure == nil, let self, let grant else { return completion(failure, nil) }
-            let refreshToken = keeper.session(grant)?.held?.refreshToken
-            ownWaiter { [weak self] inner in
-                self?.keeper.delete(grant, waiter: inner)
-            } completion: {
-                completion($0, refreshToken)
-            }
-        }
-    }
-
-    private func revoke(
-        _ tokens: [(SecretBytes, OAuthRequest.TokenKind)], of source: OAuthSource,
-        _ completion: @escaping (RefreshFailure?) -> Void
-    ) {
-        runner.secrets(SourceDefinition.oauth(source).references) { [self] outcome in
-            switch outcome {
-            case .failure(let failure): completion(failure)
-            case .success(let secrets):
-                oauth.client(of: source, secrets: secrets, partition: "client " + source.clientID) {
-                    [self] outcome in
-                    switch outcome {
-                    case .failure(let failure): completion(failure)
-                    case .success(let client): revoke(tokens[...], client, nil, completion)
-                    }
-                }
-            }
-        }
-    }
-
-    private func revoke(
-        _ tokens: ArraySlice<(SecretBytes, OAuthRequest.TokenKind)>, _ client: OAuthClient,
-        _ earlier: RefreshFailure?, _ completion: @escaping (RefreshFailure?) -> Void
-    ) {
-        guard let (token, kind) = tokens.first else { return completion(earlier) }
-        oauth.revoke(token, kind, client) { [self] failure in
-            revoke(tokens.dropFirst(), client, earlier ?? failure, completion)
         }
     }
 

@@ -51,6 +51,8 @@ package enum BrokerAnswer: Sendable {
     case done
     /// What was here is forgotten; the failure says why the server may still honour it.
     case revoked(RefreshFailure?)
+    /// The same, and nobody was told: it was for another destination than the configured one.
+    case forgottenUntold
     /// There was nothing to sign out of.
     case alreadyAnonymous
     /// What the caller gave was not taken.
@@ -77,6 +79,10 @@ package protocol BrokerObserver: AnyObject {
     func broker(reports failure: StoreFailure, of account: Account)
     /// A platform's machine is in another state.
     func broker(reports change: PlatformChange, of account: Account)
+    /// Something has become noticeable about its credential.
+    func broker(warns warning: PlatformChange.Word, of account: Account)
+    /// Somebody was signed in to it, and conversations of its device move to that user (R88).
+    func broker(hintsMergeOf account: Account)
     /// The account is about to go, for good or for a while.
     func broker(removes account: Account)
     /// An account was added over RPC.

@@ -41,6 +41,7 @@ extension Broker {
                 attempt.end()
                 refreshDidEnd(ticket, account, .failure(failure))
             case .success(let reading):
+                if account.platform != nil { apply(.sourceAnswered(ticket), to: account) }
                 exchange(reading, account, context.reason, attempt) { [weak self] outcome in
                     attempt.end()
                     self?.refreshDidEnd(ticket, account, outcome)

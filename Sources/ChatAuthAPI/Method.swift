@@ -132,7 +132,11 @@ package enum Method: String, Sendable, CaseIterable {
             Description(
                 access: .use, summary: "answer the complete header list for a request to the platform",
                 parameters: [
-                    .account, .text("route", "which request of the platform it is for"),
+                    .account,
+                    .text(
+                        "route",
+                        "which request of the platform it is for; at Kindly auth/chat if absent, message, trigger, or any other"
+                    ),
                     .number("min_valid", "as in token.get"), .number("wait", "as in token.get"),
                 ])
         case .credentialsSave:

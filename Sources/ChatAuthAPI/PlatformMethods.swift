@@ -79,7 +79,7 @@ extension Method {
                 summary: "take a chat that a client has made, and bind the credential to it",
                 parameters: [
                     .account, .text("chat_id", "the chat's id", isRequired: true),
-                    .text("token", "the chat's own token, from the platform"),
+                    .text("token", "the chat's own token, from the platform's answer to connect"),
                 ])
         case .chatReset:
             Description(

@@ -102,7 +102,11 @@ package enum Command: UInt8, CaseIterable {
             Description(
                 "headers", .account, options: .route | .minValid | .wait | .forceTTY, method: .headersGet,
                 summary: "print the complete header list for a request to the platform",
-                details: "One header a line, the name, a colon, a space and the value.")
+                details: """
+                    One header a line, the name, a colon, a space and the value. At Kindly the routes auth/chat, message and \
+                    trigger take X-Access-Token and X-Auth-Issuer, where the credential has them; every other route, such as \
+                    latest or connect, goes without them. Other platforms take the same headers on every route.
+                    """)
         case .exec:
             Description(
                 "exec", .account, Operand(name: "COMMAND", kind: .program, isRepeated: true),
@@ -151,6 +155,8 @@ package enum Command: UInt8, CaseIterable {
                 summary: "print each change, one a line, until interrupted",
                 details: """
                     The current state comes first, then each change once and in order: from what, to what, and why. \
+                    credential.warning says what has become noticeable about a credential, identity.merge_hint that \
+                    conversations are worth being listed again. \
                     events.overflow says that some were \
                     lost because they were not read fast enough. An account that is not there is waited for. It ends with the connection, with exit status 3.
                     """)
@@ -223,7 +229,10 @@ package enum Command: UInt8, CaseIterable {
                 summary: "sign an account out, here and at its server",
                 details: """
                     The credential and, where no other account spends it, the grant are forgotten whatever the server \
-                    says. When it cannot be reached or refuses, the exit status is 6: what it issued may still be good.
+                    says. When it cannot be reached or refuses, the exit status is 6: what it issued may still be good. \
+                    Kindly is told to forget the user as well, once a sign-in that is under way has come back. Where it \
+                    does not hear of it, that is said with the same status and not tried again, and it knows the user \
+                    until the credential ends or another is bound; so it does where the daemon is killed meanwhile.
                     """)
         case .grantImport:
             Description(

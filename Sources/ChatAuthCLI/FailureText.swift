@@ -148,6 +148,7 @@ extension Option.Value {
         case .descriptor: "0 or a number from 3 to 1023"
         case .principal: "user:NAME or group:NAME"
         case .topic: "token, auth, identity, session, account, handler, daemon or push"
+        case .route: "a path below the platform's, such as message"
         case .page: "man, bash, zsh or fish"
         }
     }

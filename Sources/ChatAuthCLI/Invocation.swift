@@ -211,7 +211,7 @@ extension Option.Value {
         case .topic: choices.contains { value == $0 }
         case .principal: Principal(value) != nil
         case .moment: value.isMoment
-        case .file, .text, .page: value.count > 0
+        case .file, .text, .route, .page: value.count > 0
         }
     }
 }

@@ -107,7 +107,7 @@ enum ManualPage {
         text.append("\n")
         text.append(sentences: option.summary)
         guard let choices = option.value?.choices, !choices.isEmpty, option != .format else { return }
-        text.append("One of")
+        text.append(option.value?.isClosed == false ? "Such as" : "One of")
         for choice in choices {
             text.append(" ")
             text.append(choice)

@@ -16,7 +16,7 @@ package enum Option: UInt8, CaseIterable, BitwiseCopyable {
 
     /// What an option takes.
     enum Value {
-        case seconds, number, file, text, moment, format, variable, descriptor, principal, topic, page
+        case seconds, number, file, text, moment, format, variable, descriptor, principal, topic, route, page
 
         /// The word for it in a synopsis.
         var placeholder: StaticString {
@@ -31,15 +31,20 @@ package enum Option: UInt8, CaseIterable, BitwiseCopyable {
             case .descriptor: "DESCRIPTOR"
             case .principal: "PRINCIPAL"
             case .topic: "TOPIC"
+            case .route: "ROUTE"
             case .page: "PAGE"
             }
         }
 
-        /// The words that it may be, where those are few.
+        /// Whether it may be nothing but one of the choices.
+        var isClosed: Bool { self != .route }
+
+        /// The words that it may be, where those are few, or that are worth naming.
         var choices: [StaticString] {
             switch self {
             case .format: TokenFormat.allCases.map(\.name)
             case .topic: ["token", "auth", "identity", "session", "account", "handler", "daemon", "push"]
+            case .route: ["auth/chat", "message", "trigger", "latest"]
             case .page: ["man", "bash", "zsh", "fish"]
             default: []
             }
@@ -75,7 +80,11 @@ package enum Option: UInt8, CaseIterable, BitwiseCopyable {
             ("after-401", nil, "report that the platform refused the current token, then get another")
         case .format: ("format", .format, "how to print the token; token if absent")
         case .forceTTY: ("force-tty", nil, "print to a terminal without a warning")
-        case .route: ("route", .text, "which request of the platform the headers are for")
+        case .route:
+            (
+                "route", .route,
+                "which request of the platform the headers are for; at Kindly auth/chat if absent"
+            )
         case .env:
             ("env", .variable, "put the token into that environment variable; CHATAUTH_TOKEN if absent")
         case .fd: ("fd", .descriptor, "let the token be read from that file descriptor instead")

@@ -74,9 +74,12 @@ extension Command {
                 group: "chat", "attach", .account, Operand(name: "CHAT", kind: .text),
                 options: Options(.tokenFile), method: .chatAttach,
                 summary: "take a chat that a client has made",
-                details:
-                    "--token-file holds the chat's own token, which the platform gave when the chat was made."
-            )
+                details: """
+                    --token-file holds the chat's own token: Kindly's answer to connect has it as token. It is needed for \
+                    every chat that a client connected; without it Kindly refuses what is bound with 401, and doctor says \
+                    chat_token_missing. It is not needed for the chat that the daemon connected itself, which keeps its own. \
+                    The answer says connected where the token is there.
+                    """)
         case .chatReset:
             Description(
                 group: "chat", "reset", .account, method: .chatReset,

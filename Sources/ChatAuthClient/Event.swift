@@ -5,7 +5,8 @@ public enum Topic: String, Sendable, CaseIterable {
 
 /// A notification from the daemon.
 public struct Event: Sendable {
-    /// Its name: `token.changed`, and also `events.overflow`, behind which the state has to be asked for again, and `handler.replaced`.
+    /// Its name: `token.changed`, and also `events.overflow`, behind which the state has to be asked for again, `handler.replaced`,
+    /// `credential.warning` and `identity.merge_hint`.
     public let method: String
     /// All that it says.
     public let parameters: Answer

@@ -53,6 +53,13 @@ package struct HTTPURL: Hashable, Sendable {
             + String(port ?? (isPlain ? 80 : 443))
     }
 
+    /// Name or address, in lower case, an IPv6 address in its brackets: for people.
+    package var host: String {
+        // Neither a name nor an address in brackets has a slash or ends with digits behind a colon.
+        let authority = origin.drop { $0 != "/" }.drop { $0 == "/" }
+        return authority.lastIndex(of: ":").map { String(authority[..<$0]) } ?? String(authority)
+    }
+
     private static func split(_ authority: Substring) throws(Failure) -> (host: String, port: Int?) {
         let host: Substring
         let afterHost: Substring

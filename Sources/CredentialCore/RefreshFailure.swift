@@ -2,6 +2,8 @@
 package struct RefreshFailure: Error, Equatable, Sendable {
     /// What went wrong, as far as back-off and callers care.
     package let kind: Kind
+    /// Who failed.
+    package let party: Party
     /// The status of the answer, where there was one.
     package let httpStatus: Int?
     /// An error code of the platform: only of characters that are safe to print, at most 64.
@@ -22,6 +24,14 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case store(StoreFailure)
     }
 
+    /// Who was asked when it failed: callers are told, and refusals of the one are not counted with those of the other.
+    package enum Party: Sendable {
+        /// Where credentials come from: a backend, a file, a handler, the server of a grant.
+        case source
+        /// Where they are shown.
+        case platform
+    }
+
     /// The ways in which a refresh can fail.
     package enum Kind: String, Sendable, CaseIterable {
         /// No connection: name, route, refusal, reset.
@@ -30,10 +40,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case tls
         /// An answer that is no credential: 5xx, a page, a redirect, too large.
         case upstreamError
-        /// The backend said no: 401 or 403.
+        /// A no: the backend's to the question (401 or 403), or the platform's to what the backend gave.
         case rejected
-        /// The platform said no to what the backend gave.
-        case refusedByPlatform
         /// The token is another user's than that of the one who is signed in.
         case otherUser
         /// A well-formed answer without a token (R9).
@@ -82,9 +90,10 @@ package struct RefreshFailure: Error, Equatable, Sendable {
     /// Takes what is known of it.
     package init(
         _ kind: Kind, httpStatus: Int? = nil, providerCode: String? = nil, retryAfter: Milliseconds? = nil,
-        cause: Cause? = nil
+        cause: Cause? = nil, party: Party = .source
     ) {
         self.kind = kind
+        self.party = party
         self.httpStatus = httpStatus
         self.providerCode = providerCode
         self.retryAfter = retryAfter
@@ -93,11 +102,13 @@ package struct RefreshFailure: Error, Equatable, Sendable {
 }
 
 extension RefreshFailure {
-    /// The same where a platform said it of a credential, and not a backend.
+    /// The same where the platform failed, and not the source.
     package var ofPlatform: RefreshFailure {
-        guard kind == .rejected else { return self }
-        return RefreshFailure(
-            .refusedByPlatform, httpStatus: httpStatus, providerCode: providerCode, retryAfter: retryAfter,
-            cause: cause)
+        RefreshFailure(
+            kind, httpStatus: httpStatus, providerCode: providerCode, retryAfter: retryAfter, cause: cause,
+            party: .platform)
     }
+
+    /// Whether the platform said no to a credential.
+    package var isRefusalOfPlatform: Bool { kind == .rejected && party == .platform }
 }

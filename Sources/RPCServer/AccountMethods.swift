@@ -178,7 +178,7 @@ extension RPCServer {
                 }
                 if let failure {
                     writer.key("error")
-                    writer.refreshFailure(failure, naming: account.definition.source)
+                    writer.refreshFailure(failure, naming: account.definition)
                 }
                 writer.endObject()
             }

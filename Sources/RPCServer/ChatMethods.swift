@@ -21,9 +21,7 @@ extension RPCServer {
                 invalidParams: "chat_id must be 1 to 256 visible ASCII characters, token at most 8192 of them"
             )
         }
-        broker.attach(chat, to: account) { [unowned self] failure in
-            answerChat(call, account, failure.map { .failure($0) } ?? .success(chat))
-        }
+        broker.attach(chat, to: account) { [unowned self] in answerChat(call, account, $0) }
     }
 
     func chatReset(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
@@ -44,8 +42,10 @@ extension RPCServer {
         answerStored(call, account, outcome) { chat, writer in
             writer.key("chat_id")
             writer.string(chat.id)
+            // Its own token may have come while its name went to the disk.
+            let isKnown = account.chat?.id == chat.id ? account.chat?.token != nil : chat.token != nil
             writer.key("connected")
-            writer.bool(account.chat?.isKnownToPlatform ?? false)
+            writer.bool(isKnown)
             writer.key("attached")
             writer.bool(chat.isAttached)
         }

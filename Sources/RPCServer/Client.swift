@@ -1,6 +1,7 @@
 import Broker
 import CredentialCore
 import JSONRPC
+import Secrets
 
 /// What the server keeps for one connection.
 final class Client {
@@ -98,6 +99,8 @@ final class Grip {
 
     /// The generation whose first hand-out to this connection is being written to the audit log, or is written.
     var auditedGeneration = Generation.none
+    /// The same of a chat's own token.
+    var chatToken: SecretBytes?
     var isWritten = false
     /// The hand-out that waits for that record.
     var handout: UInt64?
@@ -105,7 +108,9 @@ final class Grip {
     var repeats: Int64 = 0
     /// Those of them that were whole headers.
     var headerRepeats: Int64 = 0
-    var hasRepeats: Bool { repeats > 0 || headerRepeats > 0 }
+    /// Whole headers with a chat's own token and nobody's credential.
+    var chatRepeats: Int64 = 0
+    var hasRepeats: Bool { repeats > 0 || headerRepeats > 0 || chatRepeats > 0 }
 
     init(account: Account) { self.account = account }
 

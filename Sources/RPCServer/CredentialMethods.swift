@@ -128,7 +128,7 @@ enum CredentialReply {
         let failures = account.session.failures
         if let last = failures.last {
             writer.key("last_error")
-            writer.refreshFailure(last, naming: role >= .operate ? account.definition.source : nil)
+            writer.refreshFailure(last, naming: role >= .operate ? account.definition : nil)
             writer.moment("last_error_at", failures.lastAt?.wall)
             writer.momentText("last_error_at_text", failures.lastAt?.wall)
             writer.key("failures_in_a_row")

@@ -122,18 +122,20 @@ extension RPCServer {
         broker.accountsByName().filter { role(of: client, on: $0) != nil }
     }
 
+    /// How an account is configured, for who may know that; else nil.
+    func knownDefinition(of account: Account, to client: Client) -> AccountDefinition? {
+        role(of: client, on: account).map { $0 >= .operate } == true ? account.definition : nil
+    }
+
     /// Answers a call with what the broker says when it is not what was hoped for.
     func fail(_ call: Call, _ answer: BrokerAnswer, _ account: Account?) {
+        let known = account.flatMap { knownDefinition(of: $0, to: call.client) }
         switch answer {
         case .session(.failure(let failure)):
-            let mayKnow = account.flatMap { role(of: call.client, on: $0) }.map { $0 >= .operate } ?? false
-            call.fail(
-                CallFailure(
-                    failure, account: account?.name,
-                    naming: mayKnow ? account?.definition.source : nil))
+            call.fail(CallFailure(failure, account: account?.name, naming: known))
         case .storeFailed(let failure): call.fail(CallFailure(failure))
         case .refused(let failure):
-            var told = CallFailure(failure, of: "the platform")
+            var told = CallFailure(failure, retryAfter: failure.retryAfter, naming: known)
             told.account = account?.name
             call.fail(told)
         case .shuttingDown:

@@ -31,7 +31,7 @@ extension RPCServer {
                 writer.string(account.definition.provider.rawValue)
                 writer.expiries(facts.held?.expiries ?? .unknown)
                 DoctorReply.write(facts.held?.credential, to: &writer)
-                DoctorReply.write(findings, naming: account.definition.source, to: &writer)
+                DoctorReply.write(findings, naming: account.definition, to: &writer)
                 writer.endObject()
             }
         }
@@ -72,7 +72,7 @@ extension RPCServer {
 enum DoctorReply {
     /// Writes `ok`, whether there is no error, and `findings`.
     static func write(
-        _ findings: [Finding], naming source: SourceDefinition?, to writer: inout JSONWriter
+        _ findings: [Finding], naming definition: AccountDefinition?, to writer: inout JSONWriter
     ) {
         writer.key("ok")
         writer.bool(!findings.contains { $0.severity == .error })
@@ -85,7 +85,8 @@ enum DoctorReply {
             writer.key("code")
             writer.string(finding.code.rawValue)
             writer.key("message")
-            writer.string(finding.message + (finding.failure.map { CallFailure.detail($0, source) } ?? ""))
+            writer.string(
+                finding.message + (finding.failure.map { CallFailure.detail($0, definition) } ?? ""))
             if let fix = finding.fix {
                 writer.key("fix")
                 writer.string(fix)

@@ -3,8 +3,8 @@ import CredentialCore
 
 /// The only place that turns what the core says into kinds of the contract.
 extension CallFailure {
-    /// `source` is given for who may know how the account is configured: the message then names its files and secrets.
-    init(_ failure: SessionFailure, account: AccountName?, naming source: SourceDefinition? = nil) {
+    /// `definition` is given for who may know how the account is configured: the message then names its platform, files and secrets.
+    init(_ failure: SessionFailure, account: AccountName?, naming definition: AccountDefinition? = nil) {
         switch failure {
         case .stopped:
             self.init(.accountStopped, "the account is stopped; chatauth account start lets it work again")
@@ -35,6 +35,11 @@ extension CallFailure {
                 self.init(
                     .signInNeeded, "the source refused three times without a reason; see chatauth status",
                     retryAfter: retryAfter)
+            case .refusedByPlatform:
+                self.init(
+                    .credentialRejected,
+                    "the platform refused three times what the source gave; chatauth doctor says what it may be, auth refresh asks again",
+                    retryAfter: retryAfter)
             case .grantMissing:
                 self.init(
                     .signInNeeded, "no grant was imported; chatauth grant import brings one",
@@ -61,7 +66,7 @@ extension CallFailure {
                     retryAfter: retryAfter)
             }
         case .refresh(let failure, let retryAfter):
-            self.init(failure, retryAfter: retryAfter, naming: source)
+            self.init(failure, retryAfter: retryAfter, naming: definition)
         case .deadlineExceeded(let retryAfter):
             self.init(.deadlineExceeded, "no valid token within the time to wait", retryAfter: retryAfter)
         case .rateLimited(let retryAfter):
@@ -74,34 +79,35 @@ extension CallFailure {
         self.account = account
     }
 
-    init(_ failure: RefreshFailure, retryAfter: Milliseconds?, naming source: SourceDefinition? = nil) {
-        let (kind, message) = Self.words(for: failure, naming: source)
+    init(
+        _ failure: RefreshFailure, retryAfter: Milliseconds?, naming definition: AccountDefinition? = nil
+    ) {
+        let (kind, message) = Self.words(for: failure, naming: definition)
         self.init(kind, message, retryAfter: retryAfter)
         httpStatus = failure.httpStatus
         providerCode = failure.providerCode
     }
 
-    /// The same where another was asked than the source: the platform, or a server.
-    init(_ failure: RefreshFailure, of other: String) {
-        var (kind, message) = Self.words(for: failure)
-        if message.hasPrefix("the source") { message = other + message.dropFirst(10) }
-        self.init(kind, message, retryAfter: failure.retryAfter)
-        httpStatus = failure.httpStatus
-        providerCode = failure.providerCode
-    }
-
-    /// The kind and the sentence for a failed refresh.
+    /// The kind and the sentence for a failed refresh; `source` is what is said for whoever is no platform.
     static func words(
-        for failure: RefreshFailure, naming source: SourceDefinition? = nil
+        for failure: RefreshFailure, naming definition: AccountDefinition? = nil,
+        source: String = "the source"
     ) -> (kind: ErrorKind, message: String) {
-        switch failure.kind {
-        case .unreachable: (.upstreamUnreachable, "the source cannot be reached" + detail(failure))
-        case .timeout: (.upstreamTimeout, "the source did not answer in time" + detail(failure))
-        case .tls: (.tlsFailed, "no trusted connection to the source" + detail(failure))
-        case .upstreamError: (.upstreamError, "the source answered with an error" + detail(failure))
-        case .rejected: (.callbackRejected, "the source refused to give a credential" + detail(failure))
-        case .refusedByPlatform:
-            (.credentialRejected, "the platform refused the credential" + detail(failure))
+        let isPlatform = failure.party == .platform
+        let whoever = isPlatform ? platform(definition) : source
+        let detail = detail(failure, definition)
+        return switch failure.kind {
+        case .unreachable: (.upstreamUnreachable, whoever + " cannot be reached" + detail)
+        case .timeout: (.upstreamTimeout, whoever + " did not answer in time" + detail)
+        case .tls: (.tlsFailed, "no trusted connection to " + whoever + detail)
+        case .upstreamError: (.upstreamError, whoever + " answered with an error" + detail)
+        case .rejected where isPlatform: (.credentialRejected, whoever + " refused the credential" + detail)
+        case .rejected: (.callbackRejected, whoever + " refused to give a credential" + detail)
+        case .malformed where isPlatform: (.upstreamError, "the answer of " + whoever + " cannot be read")
+        case .tooLarge where isPlatform: (.upstreamError, "the answer of " + whoever + " is too large")
+        case .sourceUnavailable: (.upstreamError, whoever + " could not be asked" + detail)
+        case .overloaded where isPlatform:
+            (.overloaded, whoever + " is failing or busy; asked again later")
         case .otherUser:
             (
                 .credentialRejected,
@@ -117,7 +123,6 @@ extension CallFailure {
             )
         case .stale:
             (.staleCredential, "the source gave a token that had expired, or the one that was just refused")
-        case .sourceUnavailable: (.upstreamError, "the source could not be asked" + detail(failure, source))
         case .overloaded: (.overloaded, "the source's origin is failing or busy; asked again later")
         case .grantMissing:
             (.signInNeeded, "no grant was imported; chatauth grant import brings one")
@@ -131,14 +136,14 @@ extension CallFailure {
                 "the grant is possibly spent: its answer was lost; chatauth grant import brings a new one"
             )
         case .clientRefused:
-            (.upstreamError, "the server refused every client secret that is configured" + detail(failure))
+            (.upstreamError, "the server refused every client secret that is configured" + detail)
         case .issuerMismatch:
             (
                 .upstreamError,
                 "the issuer's metadata name another issuer; issuer must be written exactly as there"
             )
         case .notBearer: (.upstreamError, "the server issues no bearer tokens to this client")
-        case .unverified: (.credentialRejected, "an ID token came that cannot be believed" + detail(failure))
+        case .unverified: (.credentialRejected, "an ID token came that cannot be believed" + detail)
         case .companionInvalid:
             (
                 .companionInvalid,
@@ -162,13 +167,17 @@ extension CallFailure {
         }
     }
 
+    private static func platform(_ definition: AccountDefinition?) -> String {
+        definition?.platform.map { "the platform (\($0.host))" } ?? "the platform"
+    }
+
     /// What is known of a failure beyond its kind: nothing, or a colon and a few words.
-    static func detail(_ failure: RefreshFailure, _ source: SourceDefinition? = nil) -> String {
+    static func detail(_ failure: RefreshFailure, _ definition: AccountDefinition? = nil) -> String {
         switch failure.cause {
         case .fetch(let cause): ": " + words(for: cause)
-        case .file(let cause): ": " + words(for: cause, naming: source)
+        case .file(let cause): ": " + words(for: cause, definition?.references(of: failure.party) ?? [])
         case .secretMissing(let name):
-            source == nil
+            definition == nil
                 ? ": a secret that the configuration names is not set"
                 : ": there is no secret \(name); chatauth secret set \(name) sets it"
         case .signing(let cause): ": \(cause.rawValue)"
@@ -184,19 +193,20 @@ extension CallFailure {
         }
     }
 
-    private static func words(for failure: FileFailure, naming source: SourceDefinition?) -> String {
+    private static func words(for failure: FileFailure, _ references: [SecretReference]) -> String {
         switch failure {
-        case .missing(let index): file(index, of: source) + " is missing"
+        case .missing(let index): file(index, of: references) + " is missing"
         case .unsafe(let index):
-            file(index, of: source) + " is open to others, a link, or somebody else's; chmod 600 closes it"
-        case .tooLarge(let index): file(index, of: source) + " is too large"
-        case .unreadable(let index, _): file(index, of: source) + " cannot be read"
+            file(index, of: references)
+                + " is open to others, a link, or somebody else's; chmod 600 closes it"
+        case .tooLarge(let index): file(index, of: references) + " is too large"
+        case .unreadable(let index, _): file(index, of: references) + " cannot be read"
         }
     }
 
-    /// A file of a source as it is configured, for who may know; files are counted without the secrets of the store.
-    private static func file(_ index: Int, of source: SourceDefinition?) -> String {
-        var files = source?.references ?? []
+    /// A file as it is configured, where that is known; files are counted without the secrets of the store.
+    private static func file(_ index: Int, of references: [SecretReference]) -> String {
+        var files = references
         files.removeAll { if case .secret = $0 { true } else { false } }
         guard files.indices.contains(index) else { return "a file that the configuration names" }
         switch files[index] {
@@ -275,6 +285,16 @@ extension CallFailure {
                 "\(field.rawValue) has \(length) bytes; \(Credential.tokenLimit) are allowed")
         case .malformed(let field):
             self.init(.credentialMalformed, "\(field.rawValue) has a byte that no header can carry")
+        }
+    }
+}
+
+extension AccountDefinition {
+    /// What has to be at hand before that party can be asked.
+    fileprivate func references(of party: RefreshFailure.Party) -> [SecretReference] {
+        switch party {
+        case .source: source?.references ?? []
+        case .platform: platform?.references ?? []
         }
     }
 }

@@ -72,6 +72,7 @@ extension RPCServer {
         if topics.contains(.auth) {
             writer.key("auth")
             writer.string(account.reported[.auth]?.text ?? account.told.auth.rawValue)
+            writer.warnings(account.warned)
         }
         if topics.contains(.handler) {
             writer.key("handler")

@@ -87,6 +87,26 @@ extension RPCServer: BrokerObserver {
         }
     }
 
+    /// Tells subscribers what has become noticeable about a credential (R40).
+    package func broker(warns warning: PlatformChange.Word, of account: Account) {
+        publish(.auth, "credential.warning", account) { writer in
+            writer.key("kind")
+            writer.word(warning)
+            writer.key("generation")
+            writer.integer(account.session.generation.number)
+        }
+    }
+
+    /// Tells subscribers that a list of conversations may miss some, and is worth being asked for again a moment later (R88).
+    package func broker(hintsMergeOf account: Account) {
+        publish(.identity, "identity.merge_hint", account) { writer in
+            writer.key("merge")
+            writer.string("pending")
+            writer.key("suggestion")
+            writer.string("list_conversations_again")
+        }
+    }
+
     /// Tells subscribers that an account goes.
     package func broker(removes account: Account) {
         publish(.account, "account.changed", account) { writer in

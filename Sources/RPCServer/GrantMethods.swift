@@ -169,14 +169,26 @@ extension RPCServer {
     ) {
         switch answer {
         case .revoked(let failure?):
+            let known = account.flatMap { knownDefinition(of: $0, to: call.client) }
+            let (_, reason) = CallFailure.words(for: failure, naming: known, source: "the server")
             var told = CallFailure(
                 .revokeFailed,
-                "forgotten here, but the server may still honour it, so end it there: "
-                    + CallFailure(failure, of: "the server").message)
+                failure.party == .platform
+                    ? "forgotten here, but the platform may know the user until the credential ends or another is bound: "
+                        + reason
+                    : "forgotten here, but the server may still honour it, so end it there: " + reason)
             told.account = account?.name
             told.isCleared = true
             told.httpStatus = failure.httpStatus
             told.providerCode = failure.providerCode
+            call.fail(told)
+        case .forgottenUntold:
+            var told = CallFailure(
+                .revokeFailed,
+                "forgotten here; it was meant for another platform or server than is configured now, which was not told, so end it there"
+            )
+            told.account = account?.name
+            told.isCleared = true
             call.fail(told)
         case .done, .revoked(nil), .alreadyAnonymous:
             call.answer { writer in

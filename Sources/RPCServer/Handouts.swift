@@ -15,7 +15,14 @@ extension RPCServer {
         let client: Client
         let grip: Grip
         let generation: Generation
-        var answers: [(call: Call, result: SecretBytes)]
+        var answers: [Answer]
+
+        struct Answer {
+            let call: Call
+            let result: SecretBytes
+            /// False: headers of a chat in which nobody is signed in, with the chat's own token.
+            let hasCredential: Bool
+        }
     }
 
     /// Answers the calls at the front of `bytes` that repeat the last one; returns how many bytes they take.
@@ -128,7 +135,13 @@ extension RPCServer {
     }
 
     /// Hands a rendered secret to a caller, once the audit log knows.
-    func handOut(_ result: SecretBytes, of account: Account, to call: Call) {
+    ///
+    /// Headers may have a chat's own token in them, beside a credential or alone: that is a secret of its own, and the first hand-out of
+    /// it is written as well.
+    func handOut(
+        _ result: SecretBytes, of account: Account, hasCredential: Bool = true, chatToken: SecretBytes? = nil,
+        to call: Call
+    ) {
         let client = call.client
         guard !client.isEnding else {
             call.abandon()
@@ -140,32 +153,39 @@ extension RPCServer {
             call.fail(.accountUnknown)
             return
         }
-        let generation = account.session.generation
-        guard grip.auditedGeneration == generation else {
+        let answer = Handout.Answer(call: call, result: result, hasCredential: hasCredential)
+        let generation = hasCredential ? account.session.generation : grip.auditedGeneration
+        guard grip.auditedGeneration == generation, chatToken == nil || grip.chatToken === chatToken else {
             countPrepared(client)
             note(client, grip)
             grip.auditedGeneration = generation
+            grip.chatToken = chatToken ?? grip.chatToken
             grip.isWritten = false
             let id = nextHandout()
             grip.handout = id
-            handouts[id] = Handout(
-                client: client, grip: grip, generation: generation, answers: [(call, result)])
-            audit.record(entry(client, call.method, grip, .handedOut), token: id)
+            handouts[id] = Handout(client: client, grip: grip, generation: generation, answers: [answer])
+            audit.record(entry(client, call.method, grip, .handedOut, hasCredential), token: id)
             return
         }
         // The record of the first one is on its way to the disk.
         if let id = grip.handout {
-            handouts[id]?.answers.append((call, result))
+            handouts[id]?.answers.append(answer)
             return
         }
-        countRepeat(client, grip, call.method)
+        countRepeat(client, grip, call.method, hasCredential)
         counters.calledHandouts += 1
         call.answer { writer in result.withSpan { writer.raw($0) } }
     }
 
-    private func countRepeat(_ client: Client, _ grip: Grip, _ method: Method) {
+    private func countRepeat(
+        _ client: Client, _ grip: Grip, _ method: Method, _ hasCredential: Bool = true
+    ) {
         let isListed = grip.hasRepeats
-        if method == .headersGet { grip.headerRepeats += 1 } else { grip.repeats += 1 }
+        switch method {
+        case .headersGet where !hasCredential: grip.chatRepeats += 1
+        case .headersGet: grip.headerRepeats += 1
+        default: grip.repeats += 1
+        }
         guard !isListed else { return }
         noteLater(client)
         client.repeatedGrips.append(grip)
@@ -205,21 +225,27 @@ extension RPCServer {
     }
 
     private func note(_ client: Client, _ grip: Grip) {
-        for (method, count) in [(Method.tokenGet, grip.repeats), (.headersGet, grip.headerRepeats)]
-        where count > 0 {
-            audit.record(entry(client, method, grip, .repeated(count: count)), token: nil)
+        let counts = [
+            (Method.tokenGet, grip.repeats, true), (.headersGet, grip.headerRepeats, true),
+            (.headersGet, grip.chatRepeats, false),
+        ]
+        for (method, count, hasCredential) in counts where count > 0 {
+            audit.record(entry(client, method, grip, .repeated(count: count), hasCredential), token: nil)
         }
         grip.repeats = 0
         grip.headerRepeats = 0
+        grip.chatRepeats = 0
     }
 
     private func entry(
-        _ client: Client, _ method: Method, _ grip: Grip, _ decision: AuditEntry.Decision
+        _ client: Client, _ method: Method, _ grip: Grip, _ decision: AuditEntry.Decision,
+        _ hasCredential: Bool
     ) -> AuditEntry {
         AuditEntry(
             time: now.wall, peer: client.peer, unit: client.unit(isSystem: isSystem),
-            connection: client.connection.id, method: method.rawValue,
-            account: grip.account.name, generation: grip.auditedGeneration, decision: decision)
+            connection: client.connection.id, method: method.rawValue, account: grip.account.name,
+            generation: hasCredential ? grip.auditedGeneration : nil, decision: decision,
+            reason: hasCredential ? nil : "chat_token")
     }
 }
 
@@ -231,21 +257,23 @@ extension RPCServer: AuditObserver {
         if grip.handout == token {
             grip.handout = nil
             grip.isWritten = isWritten
-            if !isWritten { grip.auditedGeneration = .none }
+            if !isWritten {
+                grip.auditedGeneration = .none
+                grip.chatToken = nil
+            }
         }
-        let refusal = isWritten ? objection(to: handout) : Self.auditUnwritable
         var isFirst = true
-        for (call, result) in handout.answers {
-            if let refusal {
-                call.fail(refusal)
+        for answer in handout.answers {
+            if let refusal = isWritten ? objection(to: answer, of: handout) : Self.auditUnwritable {
+                answer.call.fail(refusal)
                 continue
             }
             counters.calledHandouts += 1
             if !isFirst, grip.auditedGeneration == handout.generation {
-                countRepeat(handout.client, grip, call.method)
+                countRepeat(handout.client, grip, answer.call.method, answer.hasCredential)
             }
             isFirst = false
-            call.answer { writer in result.withSpan { writer.raw($0) } }
+            answer.call.answer { writer in answer.result.withSpan { writer.raw($0) } }
         }
     }
 
@@ -256,15 +284,15 @@ extension RPCServer: AuditObserver {
     }
 
     /// What happened while the record was on its way and forbids the hand-out.
-    private func objection(to handout: Handout) -> CallFailure? {
+    private func objection(to answer: Handout.Answer, of handout: Handout) -> CallFailure? {
         let account = handout.grip.account
         guard !account.isGone, role(of: handout.client, handout.grip) != nil else { return .accountUnknown }
         if let failure = account.session.standingFailure {
             return CallFailure(failure, account: account.name)
         }
-        guard account.session.held == nil || account.session.signedOutGeneration > handout.generation else {
-            return nil
-        }
+        let isSignedOut =
+            account.session.held == nil || account.session.signedOutGeneration > handout.generation
+        guard answer.hasCredential, isSignedOut else { return nil }
         return CallFailure(.signInNeeded(.signedOut, retryAfter: nil), account: account.name)
     }
 }

@@ -14,7 +14,13 @@ extension RPCServer {
         switch account.definition.platform {
         case .chatbase: try answerChatbaseHeaders(call, account)
         case .kindly(let bot):
-            try answerKindlyHeaders(call, account, role, parameters, bot, KindlyRoute(route, of: bot))
+            guard let route = KindlyRoute(route, of: bot) else {
+                throw CallFailure(
+                    invalidParams:
+                        "route must be 1 to 64 of a-z 0-9 / _ -, such as auth/chat, message, trigger or latest"
+                )
+            }
+            try answerKindlyHeaders(call, account, role, parameters, bot, route)
         case .socialPlus, .described, nil: return false
         }
         return true
@@ -68,12 +74,13 @@ extension RPCServer {
                     return call.fail(CallFailure(failure, account: account.name))
                 }
                 let credential = failure == nil ? account.session.held?.credential : nil
+                let current = account.chat ?? chat
                 let headers = KindlyRequests.headers(
-                    bot, chat: account.chat ?? chat, credential: credential, route: route)
+                    bot, chat: current, credential: credential, route: route)
                 answer(
                     call, account, headers, credential == nil ? "anonymous" : "authenticated",
                     isStale: credential != nil && account.session.failures.last != nil,
-                    hasToken: credential != nil, failure)
+                    hasToken: credential != nil, chatToken: current.token, failure)
             }
         }
         if account.freshness.holds(at: now, minValid: minValid) { return answerNow(nil) }
@@ -92,10 +99,11 @@ extension RPCServer {
 
     // MARK: Answers
 
-    /// Hands out a list of headers; one without a token is no hand-out.
+    /// Hands out a list of headers; one without a token, the user's or the chat's own, is no hand-out.
     private func answer(
         _ call: Call, _ account: Account, _ headers: [(name: String, value: SecretBytes)],
-        _ state: StaticString, isStale: Bool, hasToken: Bool, _ failure: SessionFailure? = nil
+        _ state: StaticString, isStale: Bool, hasToken: Bool, chatToken: SecretBytes? = nil,
+        _ failure: SessionFailure? = nil
     ) {
         var writer = JSONWriter(capacity: 1024)
         writer.beginObject()
@@ -124,8 +132,8 @@ extension RPCServer {
         }
         writer.endObject()
         let result = writer.finish().finish()
-        if hasToken {
-            handOut(result, of: account, to: call)
+        if hasToken || chatToken != nil {
+            handOut(result, of: account, hasCredential: hasToken, chatToken: chatToken, to: call)
         } else {
             call.answer { writer in result.withSpan { writer.raw($0) } }
         }

@@ -8,29 +8,8 @@ extension CredentialReply {
     /// Writes `warnings`, what is noticeable about the credential (R15, R18, R24, R40), and for what is bound behind its
     /// installation `binding`; nothing for accounts without a platform.
     static func writePlatform(_ account: Account, _ now: Instant, to writer: inout JSONWriter) {
-        if let warnings = warnings(account, now) {
-            writer.key("warnings")
-            writer.beginArray()
-            for warning in warnings { writer.string(warning) }
-            writer.endArray()
-        }
+        writer.warnings(account.warnings(at: now))
         writeBinding(account, to: &writer)
-    }
-
-    private static func warnings(_ account: Account, _ now: Instant) -> [String]? {
-        let held = account.session.held
-        switch account.definition.platform {
-        case .kindly(let bot):
-            guard let held else { return [] }
-            return KindlyAdvice.on(
-                held.credential, for: bot, chatID: account.chat?.id,
-                hasExpiry: held.expiries.earliest != nil
-            ).map(\.rawValue)
-        case .chatbase:
-            guard let held else { return [] }
-            return ChatbaseClaims.warnings(held.credential.bearer, now: now.wall).map(\.rawValue)
-        case .socialPlus, .described, nil: return nil
-        }
     }
 
     private static func writeBinding(_ account: Account, to writer: inout JSONWriter) {
@@ -47,6 +26,10 @@ extension CredentialReply {
         if case .kindly = account.definition.platform {
             writer.key("chat_id")
             if let chat = account.chat { writer.string(chat.id) } else { writer.null() }
+            writer.key("connected")
+            writer.bool(account.chat?.token != nil)
+            writer.key("attached")
+            writer.bool(account.chat?.isAttached ?? false)
         }
         if let bound = binding.boundGeneration {
             writer.key("bound_generation")
@@ -57,5 +40,16 @@ extension CredentialReply {
             DoctorReply.write(failure, to: &writer)
         }
         writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    /// Writes what is noticeable about a credential; nothing where a platform has no words for it.
+    mutating func warnings(_ warnings: [PlatformChange.Word]?) {
+        guard let warnings else { return }
+        key("warnings")
+        beginArray()
+        for warning in warnings { string(warning.text) }
+        endArray()
     }
 }

@@ -114,9 +114,9 @@ extension JSONWriter {
         endObject()
     }
 
-    /// Writes why a refresh gave nothing; with `source`, its files and secrets are named.
-    mutating func refreshFailure(_ failure: RefreshFailure, naming source: SourceDefinition? = nil) {
-        let (kind, message) = CallFailure.words(for: failure, naming: source)
+    /// Writes why a refresh gave nothing; with `definition`, platform, files and secrets are named.
+    mutating func refreshFailure(_ failure: RefreshFailure, naming definition: AccountDefinition? = nil) {
+        let (kind, message) = CallFailure.words(for: failure, naming: definition)
         beginObject()
         key("kind")
         string(kind.rawValue)

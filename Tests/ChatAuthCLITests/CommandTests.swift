@@ -154,6 +154,25 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
         }
     }
 
+    @Test func `R40, R88: watch prints what has become noticeable, and what is worth being asked for again`()
+    {
+        withProgram { program in
+            let events =
+                #"{"jsonrpc":"2.0","id":$ID,"result":{"accounts":[{"account":"bot","auth":"anonymous","warnings":["issuer_missing"]}]}}"#
+                + "\n"
+                + #"{"jsonrpc":"2.0","method":"credential.warning","params":{"account":"bot","kind":"opaque_without_expiry","generation":2}}"#
+                + "\n"
+                + #"{"jsonrpc":"2.0","method":"identity.merge_hint","params":{"account":"desk","merge":"pending","suggestion":"list_conversations_again"}}"#
+                + "\n"
+            #expect(
+                program.run(["watch"], [.lastBytes(events)]).output.split(separator: "\n") == [
+                    #"state account=bot auth=anonymous warnings=["issuer_missing"]"#,
+                    "credential.warning account=bot kind=opaque_without_expiry generation=2",
+                    "identity.merge_hint account=desk merge=pending suggestion=list_conversations_again",
+                ])
+        }
+    }
+
     @Test func `watch prints an event a line`() {
         withProgram { program in
             let events =

@@ -21,6 +21,14 @@ import Testing
         #expect(url.origin == origin)
     }
 
+    @Test(arguments: [
+        ("https://Bot.example:8443/x", "bot.example"), ("http://127.0.0.1:8080/x", "127.0.0.1"),
+        ("https://[2001:db8::1]/", "[2001:db8::1]"),
+    ])
+    func `says where it leads`(_ text: String, _ host: String) throws {
+        #expect(try HTTPURL(text).host == host)
+    }
+
     @Test(
         arguments: [
             ("", .notAbsolute), ("example.com", .notAbsolute), ("/path", .notAbsolute),

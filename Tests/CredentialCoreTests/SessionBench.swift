@@ -135,11 +135,11 @@ final class SessionBench {
 
     func fail(
         _ kind: RefreshFailure.Kind = .unreachable, status: Int? = nil, retryAfter: Int64? = nil,
-        ticket: RefreshTicket? = nil
+        ticket: RefreshTicket? = nil, of party: RefreshFailure.Party = .source
     ) {
         guard let ticket = ticket ?? starts.last?.ticket else { return }
         let failure = RefreshFailure(
-            kind, httpStatus: status, retryAfter: retryAfter.map { .seconds($0) })
+            kind, httpStatus: status, retryAfter: retryAfter.map { .seconds($0) }, party: party)
         apply(.refreshFailed(ticket, failure))
     }
 

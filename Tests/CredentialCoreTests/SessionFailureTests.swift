@@ -138,6 +138,33 @@ import Testing
         #expect(bench.changes.last == .recovered)
     }
 
+    @Test func `refusals of the platform end it as those of the source do, and are not counted with them`() {
+        let bench = SessionBench()
+        bench.apply(.started)
+        for party in [RefreshFailure.Party.source, .source, .platform, .platform, .platform] {
+            #expect(bench.session.signIn == nil)
+            bench.fail(.rejected, status: 401, of: party)
+            bench.advance(20)
+            bench.wake()
+        }
+        #expect(bench.session.signIn == .refusedByPlatform)
+        #expect(bench.starts.count == 5)
+        bench.advance(3600)
+        bench.wake()
+        #expect(bench.starts.count == 6)
+    }
+
+    @Test func `what takes too long once the source has answered is the platform's fault`() {
+        for (hasAnswered, party) in [(false, RefreshFailure.Party.source), (true, .platform)] {
+            let bench = SessionBench()
+            bench.apply(.started)
+            if hasAnswered, let start = bench.starts.last { bench.apply(.sourceAnswered(start.ticket)) }
+            bench.advance(15)
+            bench.wake()
+            #expect(bench.session.failures.last == RefreshFailure(.timeout, party: party))
+        }
+    }
+
     @Test(
         arguments: [
             ([(.rejected, 401), (.rejected, 403), (.rejected, 401)], false),

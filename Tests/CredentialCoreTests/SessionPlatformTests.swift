@@ -47,6 +47,38 @@ import Testing
         #expect(bench.session.schedule?.source == .hint)
     }
 
+    @Test
+    func
+        `R57: what was refused for something that is no more is usable again, and one more refusal is the first`()
+    {
+        let bench = SessionBench.fetched()
+        bench.advance(5)
+        bench.reject(role: .operate)
+        bench.succeed("second")
+        bench.commit()
+        bench.advance(5)
+        bench.reject(role: .operate)
+        #expect(bench.session.signIn == .credentialRejected)
+        bench.apply(.refusalOutlived)
+        #expect(bench.state == .fresh)
+        #expect(bench.changes.last == .recovered)
+        #expect(bench.answer(bench.get()) == .token(.none))
+        let starts = bench.starts.count
+        bench.reject(role: .operate)
+        #expect(bench.starts.count == starts + 1)
+        #expect(bench.session.signIn == nil)
+    }
+
+    @Test func `R57: what failed for another reason is not forgotten with a refusal`() {
+        let bench = SessionBench.fetched()
+        bench.advance(5)
+        bench.reject(role: .operate)
+        bench.fail(.unreachable)
+        bench.apply(.refusalOutlived)
+        #expect(bench.session.failures.last == RefreshFailure(.unreachable))
+        #expect(bench.state == .stale)
+    }
+
     @Test func `R52: who signed out of a platform stays signed out, whoever asks for a token`() {
         let bench = SessionBench(staysSignedOut: true)
         bench.apply(.started)

@@ -91,7 +91,7 @@ private struct World {
     }
 
     mutating func step() {
-        switch random.next() % 14 {
+        switch random.next() % 15 {
         case 0:
             isRunning = true
             apply(.started)
@@ -106,10 +106,14 @@ private struct World {
             generation = nil
             apply(.credentialGone)
         case 5:
-            if chat != nil { hasChat = true }
+            if chat != nil {
+                hasChat = true
+                refused = []
+            }
             apply(.chatAttached)
         case 6:
             hasChat = false
+            if chat != nil { refused = [] }
             apply(.chatReset)
         case 7: answer(isAccepted: false, isVerdict: true)
         case 8: answer(isAccepted: false)
@@ -122,6 +126,7 @@ private struct World {
             default: apply(.connected(ticket))
             }
         case 10: apply(.sourceFailed(RefreshFailure(.timeout)))
+        case 13: apply(.doubted(Generation(max(0, newest - Int64(random.next() % 2)))))
         case 11, 12:
             let length = Milliseconds(Int64(random.next() % 20_000))
             now = Instant(wall: now.wall + length, boot: now.boot + length)

@@ -94,7 +94,7 @@ extension [BindEffect] {
             ])
     }
 
-    @Test func `R32: a refused credential is told once, and never shown again`() throws {
+    @Test func `R32, R57: a refused credential is told once, and never shown again for that chat`() throws {
         var stage = Stage()
         stage.apply(.started)
         let ticket = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
@@ -105,9 +105,10 @@ extension [BindEffect] {
         #expect(stage.pass(.seconds(3600)) == [])
         stage.apply(.stopped)
         #expect(stage.apply(.started) == [.announce(.anonymous, .rejected(rejected))])
-        #expect(stage.apply(.chatReset).ticket != nil)
-        let next = stage.apply(.credentialReplaced(second, isBound: false))
-        #expect(next == [.announce(.authenticating, nil)])
+        let connect = try #require(stage.apply(.chatReset).ticket)
+        let bind = try #require(stage.apply(.connected(connect)).ticket)
+        _ = stage.apply(.bound(bind, expiresAt: nil))
+        #expect(stage.session.boundGeneration == first)
     }
 
     @Test func `R16: what the platform says of the companion refuses the credential as well`() throws {
@@ -192,6 +193,19 @@ extension [BindEffect] {
         #expect(stage.apply(.credentialReplaced(second, isBound: false)) == [])
     }
 
+    @Test func `what may have been replaced at the platform is bound anew, what is not bound is left alone`()
+        throws
+    {
+        var stage = Stage(bound: 2)
+        stage.apply(.credentialReplaced(second, isBound: false))
+        stage.apply(.started)
+        #expect(stage.apply(.doubted(first)) == [])
+        let effects = stage.apply(.doubted(second))
+        let ticket = try #require(effects.ticket)
+        #expect(effects == [.persist, .bind(ticket, second), .announce(.authenticating, nil)])
+        #expect(stage.apply(.doubted(second)) == [])
+    }
+
     @Test func `a request whose answer never comes loses its turn`() throws {
         var stage = Stage()
         stage.apply(.started)
@@ -199,7 +213,7 @@ extension [BindEffect] {
         #expect(stage.session.nextWakeUp(at: stage.now) == stage.now.boot + .seconds(10))
         #expect(stage.pass(Milliseconds(9999)) == [])
         #expect(stage.pass(Milliseconds(1)) == [.cancel(ticket)])
-        #expect(stage.session.failures.last == RefreshFailure(.timeout))
+        #expect(stage.session.failures.last == RefreshFailure(.timeout, party: .platform))
         #expect(stage.pass(.seconds(1)).ticket != nil)
     }
 

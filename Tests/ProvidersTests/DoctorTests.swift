@@ -224,9 +224,25 @@ private func bot(
         let blocked = try facts(bot()) { $0.platformFailure = RefreshFailure(.unreachable) }
         #expect(summary(blocked).contains("warning bind_failing"))
         let unproven = try facts(bot()) {
-            $0.platformFailure = RefreshFailure(.refusedByPlatform, httpStatus: 401)
+            $0.platformFailure = RefreshFailure(.rejected, httpStatus: 401, party: .platform)
         }
         #expect(summary(unproven).contains("warning bind_rejected R63"))
+    }
+
+    @Test func `a chat without its own token is the first suspect, before the signature`() throws {
+        let attached = try facts(bot(expectedIssuer: "https://i.example")) {
+            $0.chatID = "its-own"
+            $0.isChatTokenMissing = true
+            $0.held = try held(jwt(good, header: rs256))
+        }
+        #expect(summary(attached) == ["warning chat_token_missing"])
+        var refused = attached
+        refused.bindCause = .rejected(RefreshFailure(.rejected, httpStatus: 401, party: .platform))
+        refused.isUsable = false
+        let findings = Doctor.findings(refused)
+        #expect(codes(findings) == ["bind_rejected R63", "chat_token_missing"])
+        #expect(findings.allSatisfy { $0.fix?.contains("signature") != true })
+        #expect(findings[1].fix?.contains("chatauth chat attach bot its-own --token-file FILE") == true)
     }
 
     @Test func `no token and no byte of one is in any finding`() throws {
@@ -263,7 +279,8 @@ private func bot(
     }
 
     @Test func `R85: AUTH_INVALID_JWT has four reasons, and those that can be seen are named`() throws {
-        let failure = RefreshFailure(.refusedByPlatform, httpStatus: 401, providerCode: "AUTH_INVALID_JWT")
+        let failure = RefreshFailure(
+            .rejected, httpStatus: 401, providerCode: "AUTH_INVALID_JWT", party: .platform)
         let refused = try facts {
             $0.platformFailure = failure
             $0.isUsable = false

@@ -116,23 +116,33 @@ private let content = ["Content-Type: application/json", "Accept: application/js
     @Test(
         arguments: [
             (nil, true), ("auth/chat", true), ("/auth/chat", true), ("message", true), ("/message/", true),
-            ("trigger?x=1", true), ("chatbubble/v2/message", true), ("x/y", true), ("latest", false),
+            ("trigger", true), ("chatbubble/v2/message", true), ("x/y", true), ("latest", false),
             ("connect", false), ("auth/chat/invalidate", false), ("auth/notification_services", false),
-            ("messages", false), ("message/1", false), ("", false), ("MESSAGE", false),
+            ("messages", false), ("message/1", false), ("x.Y", true),
+            (String(repeating: "a", count: 64), false),
         ] as [(String?, Bool)])
     func `R23: companion and issuer go to auth chat, message and trigger only`(
         _ route: String?, _ reads: Bool
     ) throws {
-        let bot = try bot(bindPath: "x/y")
+        let bot = try bot(bindPath: route == "x.Y" ? "x.Y" : "x/y")
+        let known = try #require(KindlyRoute(route, of: bot))
         let headers = lines(
             KindlyRequests.headers(
                 bot, chat: try chat(),
                 credential: try credential(id: "id", access: "acc", issuer: "https://i.example"),
-                route: KindlyRoute(route, of: bot)))
+                route: known))
         #expect(headers.contains("X-Access-Token: acc") == reads)
         #expect(headers.contains("X-Auth-Issuer: https://i.example") == reads)
         #expect(headers.contains("Authorization: Bearer id"))
         #expect(headers.suffix(5) == chatLines[...])
+    }
+
+    @Test(arguments: [
+        "", "MESSAGE", "message?x=1", "message#", "mes sage", "mess\u{E4}ge", "..", "x.Y", "message\n",
+        String(repeating: "a", count: 65),
+    ])
+    func `what is no name of a route is none`(_ route: String) throws {
+        #expect(KindlyRoute(route, of: try bot(bindPath: "x/y")) == nil)
     }
 
     @Test func `R25: nothing that is sent depends on an expiry`() throws {

@@ -52,6 +52,75 @@ import Testing
             ])
     }
 
+    @Test
+    func `a chat's own token is a secret as well: nobody's headers wait for their record, and are counted`()
+        throws
+    {
+        let bot = KindlyBot()
+        let (stage, client) = try bot.stage(KindlyBot.account(hasSource: false))
+        let headers = #"{"jsonrpc":"2.0","id":1,"method":"headers.get","params":{"account":"bot"}}"# + "\n"
+        stage.audit.isHeld = true
+        stage.receive(headers + headers, from: client)
+        stage.run()
+        #expect(client.receivedBytes == 0)
+        stage.audit.isHeld = false
+        stage.run()
+        #expect(client.takeLines().allSatisfy { $0.contains(#"["kindly-chatbubble-token","chat-token"]"#) })
+        stage.receive(headers, from: client)
+        stage.advance(.seconds(2))
+        #expect(
+            stage.audit.lines == [
+                "handed_out uid=1000 headers.get bot chat_token",
+                "repeated uid=1000 headers.get bot x2 chat_token",
+            ])
+        // The token of another chat is another secret, alone and beside a credential.
+        stage.audit.forget()
+        _ = client.take()
+        _ = stage.call(client, "chat.attach", #"{"account":"bot","chat_id":"c","token":"t"}"#)
+        #expect(stage.ask(client, String(headers.dropLast())).contains(#""auth_state":"anonymous""#))
+        _ = stage.call(client, "credentials.save", #"{"account":"bot","id_token":"e30.e30.eA"}"#)
+        #expect(stage.ask(client, String(headers.dropLast())).contains(#""auth_state":"authenticated""#))
+        _ = stage.call(client, "chat.attach", #"{"account":"bot","chat_id":"d","token":"u"}"#)
+        #expect(stage.ask(client, String(headers.dropLast())).contains(#""auth_state":"authenticated""#))
+        #expect(
+            stage.audit.lines == [
+                "handed_out uid=1000 headers.get bot chat_token", "handed_out uid=1000 headers.get bot g1",
+                "handed_out uid=1000 headers.get bot g1",
+            ])
+    }
+
+    @Test func `where the record cannot be written, a chat's own token is not handed out either`() throws {
+        let bot = KindlyBot()
+        let (stage, client) = try bot.stage(KindlyBot.account(hasSource: false))
+        stage.audit.isWritable = false
+        for _ in 1...2 {
+            #expect(stage.call(client, "headers.get", #"{"account":"bot"}"#) == Self.unwritable)
+        }
+        stage.audit.isWritable = true
+        #expect(stage.call(client, "headers.get", #"{"account":"bot"}"#).contains("chat-token"))
+        // Without a chat that is connected there is nothing to hide.
+        stage.audit.isWritable = false
+        let (other, another) = try bot.stage(KindlyBot.account(hasSource: false, connecting: .client))
+        other.audit.isWritable = false
+        #expect(
+            other.call(another, "headers.get", #"{"account":"bot"}"#).contains(#""auth_state":"anonymous""#))
+    }
+
+    @Test func `whoever signs out while a record is written gets nobody's headers, which are not refused`()
+        throws
+    {
+        let bot = KindlyBot()
+        let (stage, client) = try bot.stage(KindlyBot.account(hasSource: false))
+        stage.audit.isHeld = true
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":1,"method":"headers.get","params":{"account":"bot"}}"# + "\n",
+            from: client)
+        _ = stage.call(try #require(stage.connect()), "auth.deauthenticate", #"{"account":"bot"}"#)
+        stage.audit.isHeld = false
+        stage.run()
+        #expect(client.take().contains(#""auth_state":"anonymous""#))
+    }
+
     @Test func `each generation and each connection has its record`() throws {
         let (stage, first) = try Stage.serving()
         let second = try #require(stage.connect())

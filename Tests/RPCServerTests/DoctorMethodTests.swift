@@ -76,7 +76,7 @@ import Testing
         #expect(answer.contains(#""ok":false"#))
         #expect(answer.contains(#""severity":"error","code":"bind_rejected""#))
         #expect(
-            answer.contains(#""requirement":"R63","error":{"kind":"callback_rejected","http_status":401"#))
+            answer.contains(#""requirement":"R63","error":{"kind":"credential_rejected","http_status":401"#))
         #expect(answer.contains(#""code":"algorithm_unfit""#))
         #expect(answer.contains(#""code":"issuer_unexpected""#))
         #expect(

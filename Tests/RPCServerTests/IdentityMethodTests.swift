@@ -153,7 +153,7 @@ private final class Agent {
     @Test func `R86: a refused token changes nothing, with a user signed in and without`() throws {
         let (stage, client) = try stage()
         let refusal = Expected.error(
-            127, "the platform refused the credential: status 401", "credential_rejected",
+            127, "the platform (chat.example) refused the credential: status 401", "credential_rejected",
             rest: #","http_status":401,"provider_code":"AUTH_INVALID_JWT","account":"desk""#)
         let before = state(stage, client)
         let first = stage.call(client, "identity.identify", #"{"account":"desk","token":"bad"}"#)
@@ -243,6 +243,26 @@ private final class Agent {
         let other = try #require(second.connect())
         #expect(state(second, other) == before)
         #expect(second.fetcher.all.isEmpty)
+    }
+
+    @Test func `R88: who signs in is followed by a hint to list again, a renewal and a refusal are not`()
+        throws
+    {
+        let (stage, client) = try stage()
+        let watcher = try #require(stage.connect())
+        _ = stage.call(watcher, "events.subscribe", #"{"topics":["identity"]}"#)
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+        let told = watcher.takeLines()
+        #expect(told.count == 2)
+        #expect(told.first?.contains(#""to":"identified""#) == true)
+        #expect(
+            told.last
+                == #"{"jsonrpc":"2.0","method":"identity.merge_hint","params":{"account":"desk","merge":"pending","suggestion":"list_conversations_again"}}"#
+        )
+        _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"bad"}"#)
+        #expect(watcher.takeLines() == [])
+        _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"jwt-b"}"#)
+        #expect(watcher.takeLines().filter { $0.contains("merge_hint") }.count == 1)
     }
 
     @Test func `R102: that nobody is signed in any more is told, so that clients clear what they show`()
@@ -338,6 +358,21 @@ private final class Agent {
         let answer = stage.call(client, "token.get", #"{"account":"desk"}"#)
         #expect(answer.contains(#""http_status":401,"provider_code":"AUTH_INVALID_JWT""#))
         #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+    }
+
+    @Test func `what the server refuses three times is shown to it once an hour from then on`() throws {
+        agent.issued = "bad"
+        let (stage, client) = try stage([Self.account(hasSource: true)])
+        stage.advance(.seconds(600))
+        #expect(agent.verifications.count == 3)
+        #expect(
+            stage.call(client, "token.get", #"{"account":"desk"}"#).contains(
+                "the platform refused three times what the source gave"))
+        stage.advance(.seconds(7200))
+        #expect(agent.verifications.count == 5)
+        agent.issued = "jwt-a"
+        _ = stage.call(client, "auth.refresh", #"{"account":"desk"}"#)
+        #expect(state(stage, client).contains(#""auth_state":"identified""#))
     }
 
     @Test func `after a sign-out the source is not asked until somebody signs in`() throws {

@@ -4,79 +4,15 @@ import CredentialCore
 import Secrets
 import Testing
 
-/// A bot at Kindly as far as accounts are concerned, and the backend that issues its tokens.
-private final class Bot {
-    var issued = "token-1"
-    var expiry = ""
-    var refused: Set<String> = []
-    var bindStatus = 200
-    var invalidateStatus = 200
-    var isBackendDown = false
-    private(set) var binds: [(bearer: String, chat: String?)] = []
-    private(set) var bodies: [String] = []
-    private(set) var routes: [String] = []
-    private(set) var violations: [String] = []
-
-    func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
-        if request.url.text.hasPrefix("https://backend.example/") {
-            bodies.append(request.body.map(PlatformAnswers.text) ?? "")
-            if isBackendDown { return PlatformAnswers.json(503, "") }
-            return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
-        }
-        let prefix = "https://bot.example/chatbubble/v2/"
-        guard request.url.text.hasPrefix(prefix) else { return PlatformAnswers.json(404, "") }
-        func header(_ name: String) -> String? {
-            request.headers.first { $0.name == name }.map { PlatformAnswers.text($0.value) }
-        }
-        let route = String(request.url.text.dropFirst(prefix.count).prefix { $0 != "?" })
-        routes.append(route)
-        if header("kindly-bot-key") != "bot-1" { violations.append("\(route): bot key") }
-        switch route {
-        case "connect":
-            if header("Authorization") != nil { violations.append("connect with a token") }
-            return PlatformAnswers.json(
-                200, #"{"chat_id":"\#(header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
-        case "auth/chat":
-            let bearer = String((header("Authorization") ?? "").dropFirst(7))
-            binds.append((bearer, header("kindly-chat-uuid")))
-            if header("kindly-chatbubble-token") == nil { violations.append("no chat token") }
-            if refused.contains(bearer) { return PlatformAnswers.json(401, #"{"error":"signature"}"#) }
-            return PlatformAnswers.json(bindStatus, bindStatus == 200 ? "{\(expiry)}" : "")
-        case "auth/chat/invalidate": return PlatformAnswers.json(invalidateStatus, "{}")
-        default: return PlatformAnswers.json(404, "")
-        }
-    }
-}
-
 @Suite struct `Chats with Kindly` {
-    private let bot = Bot()
+    private let bot = KindlyBot()
     private static let now = 1_767_225_600
 
-    private static func account(
-        hasSource: Bool = true, connecting: KindlyDefinition.Connecting = .broker, isStrict: Bool = false
-    ) throws -> AccountDefinition {
-        let source = try HTTPSource(
-            url: HTTPURL("https://backend.example/token"), fields: FieldMap(token: "token"))
-        return AccountDefinition(
-            name: Definitions.name("bot"), provider: .kindly,
-            platform: .kindly(
-                KindlyDefinition(
-                    botKey: "bot-1", market: "market", connecting: connecting,
-                    baseURL: try HTTPURL("https://bot.example/chatbubble/v2"), isAtHashStrict: isStrict)),
-            source: hasSource ? .http(source) : nil)
-    }
-
     private func stage(_ account: AccountDefinition? = nil) throws -> (Stage, MemoryConnection) {
-        let stage = try Stage(accounts: [account ?? Self.account()])
-        stage.fetcher.backend = { [bot] in bot.answer($0) }
-        stage.advance(.zero)
-        return (stage, try #require(stage.connect()))
+        try bot.stage(account)
     }
 
-    private func chat(_ stage: Stage, _ client: MemoryConnection) -> String {
-        let answer = stage.call(client, "chat.id", #"{"account":"bot"}"#)
-        return String(answer.split(separator: "\"").drop { $0 != "chat_id" }.dropFirst(2).first ?? "")
-    }
+    private func chat(_ stage: Stage, _ client: MemoryConnection) -> String { stage.chat(client) }
 
     private func token(_ stage: Stage, _ client: MemoryConnection) -> String {
         stage.call(client, "token.get", #"{"account":"bot"}"#)
@@ -196,6 +132,32 @@ private final class Bot {
         #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
     }
 
+    @Test(arguments: [
+        (FetchFailure?.some(.timeout), 200, 302, "did not answer in time: it took longer than its timeout"),
+        (.nameNotResolved, 200, 300, "cannot be reached: its name does not resolve"),
+        (nil, 503, 301, "answered with an error: status 503"),
+        (nil, 401, 127, "refused the credential: status 401"),
+    ])
+    func `R50: what the platform does wrong is said of the platform, by name to who may know it`(
+        _ failure: FetchFailure?, _ status: Int, _ code: Int, _ words: String
+    ) throws {
+        let rules = AccessRules(use: Definitions.user(7), operate: Definitions.user(8))
+        let stage = try Stage(instance: .system(admins: []), accounts: [KindlyBot.account(access: rules)])
+        stage.fetcher.backend = { [bot] in bot.answer($0) }
+        stage.advance(.seconds(2))
+        bot.bindFailure = failure
+        bot.bindStatus = status
+        let operator8 = try #require(stage.connect(uid: 8))
+        let answer = stage.call(operator8, "auth.authenticate", #"{"account":"bot"}"#)
+        #expect(
+            answer.contains(#""error":{"code":\#(code),"message":"the platform (bot.example) \#(words)""#))
+        let shown = stage.call(operator8, "account.show", #"{"account":"bot"}"#)
+        #expect(shown.contains("the platform (bot.example) \(words)"))
+        let user7 = try #require(stage.connect(uid: 7))
+        let seen = stage.call(user7, "account.show", #"{"account":"bot"}"#)
+        #expect(seen.contains("the platform \(words)") && !seen.contains("bot.example"))
+    }
+
     @Test
     func `R51 to R53: signing out unbinds, forgets, keeps the chat, and is done at once the second time`()
         throws
@@ -231,7 +193,7 @@ private final class Bot {
     }
 
     @Test func `R20 to R23: which headers a route takes`() throws {
-        let (stage, client) = try stage(Self.account(hasSource: false))
+        let (stage, client) = try stage(KindlyBot.account(hasSource: false))
         _ = stage.call(
             client, "credentials.save",
             #"{"account":"bot","id_token":"e30.e30.eA","access_token":"opaque","issuer":"https://idp.example"}"#
@@ -245,10 +207,14 @@ private final class Bot {
             #expect(headers.contains(#"["X-Auth-Issuer","https://idp.example"]"#) == hasCompanion)
         }
         #expect(stage.call(client, "headers.get", #"{"account":"bot"}"#).contains("X-Access-Token"))
+        #expect(
+            stage.call(client, "headers.get", #"{"account":"bot","route":"message?x=1"}"#)
+                == Expected.invalidParams(
+                    "route must be 1 to 64 of a-z 0-9 / _ -, such as auth/chat, message, trigger or latest"))
     }
 
     @Test func `R16: an opaque ID token beside an access token is refused before any network`() throws {
-        let (stage, client) = try stage(Self.account(hasSource: false))
+        let (stage, client) = try stage(KindlyBot.account(hasSource: false))
         let binds = bot.binds.count
         let answer = stage.call(
             client, "credentials.save", #"{"account":"bot","id_token":"opaque","access_token":"other"}"#)
@@ -261,17 +227,17 @@ private final class Bot {
         // {"alg":"RS256"}.{"at_hash":"AAAA"}
         let pair =
             #"{"account":"bot","id_token":"eyJhbGciOiJSUzI1NiJ9.eyJhdF9oYXNoIjoiQUFBQSJ9.eA","access_token":"abc"}"#
-        let (strict, client) = try stage(Self.account(hasSource: false, isStrict: true))
+        let (strict, client) = try stage(KindlyBot.account(hasSource: false, isStrict: true))
         #expect(
             strict.call(client, "credentials.save", pair).contains(#""kind":"companion_mismatch""#))
         #expect(strict.account("bot")?.session.held == nil)
-        let (lax, other) = try stage(Self.account(hasSource: false))
+        let (lax, other) = try stage(KindlyBot.account(hasSource: false))
         #expect(lax.call(other, "credentials.save", pair).contains(#""generation":1"#))
         #expect(lax.records.lines.contains { $0.contains("at_hash") })
     }
 
     @Test func `R45, R46: a saved token is bound, and a second one replaces it wholesale`() throws {
-        let (stage, client) = try stage(Self.account(hasSource: false))
+        let (stage, client) = try stage(KindlyBot.account(hasSource: false))
         _ = stage.call(
             client, "credentials.save",
             #"{"account":"bot","id_token":"e30.e30.eA","access_token":"opaque","issuer":"https://idp.example"}"#
@@ -330,7 +296,7 @@ private final class Bot {
     @Test func `what is saved decides about what is parked, and a sealed store says that it is sealed`()
         throws
     {
-        let (stage, client) = try stage(Self.account(hasSource: false))
+        let (stage, client) = try stage(KindlyBot.account(hasSource: false))
         let save = #"{"account":"bot","token":"e30.e30.eA"}"#
         _ = stage.call(client, "credentials.save_token", save)
         stage.broker.configure([
@@ -346,7 +312,7 @@ private final class Bot {
         #expect(stage.call(client, "credentials.save_token", save).contains(#""generation":2"#))
         #expect(token(stage, client).contains(#""bearer_token":"e30.e30.eA""#))
 
-        let sealed = try Stage(isOpen: false, accounts: [Self.account()])
+        let sealed = try Stage(isOpen: false, accounts: [KindlyBot.account()])
         let other = try #require(sealed.connect())
         #expect(sealed.call(other, "credentials.save_token", save).contains(#""kind":"store_sealed""#))
     }
@@ -388,7 +354,7 @@ private final class Bot {
     }
 
     @Test func `a client brings its own chat, and what is held is bound to it`() throws {
-        let (stage, client) = try stage(Self.account(connecting: .client))
+        let (stage, client) = try stage(KindlyBot.account(connecting: .client))
         #expect(bot.routes.isEmpty)
         let answer = stage.call(
             client, "chat.attach", #"{"account":"bot","chat_id":"its-own","token":"its-token"}"#)
@@ -407,7 +373,7 @@ private final class Bot {
         #expect(self.chat(stage, client) == chat)
         #expect(bot.binds.count == 1)
 
-        let second = try Stage(isOpen: false, accounts: [Self.account()])
+        let second = try Stage(isOpen: false, accounts: [KindlyBot.account()])
         let contents = stage.store.contents
         for credential in contents.credentials { second.store.put(credential) }
         for state in contents.states { second.store.put(state) }
@@ -419,7 +385,7 @@ private final class Bot {
     }
 
     @Test func `R59: a hundred clients on a cold start share one chat`() throws {
-        let (stage, _) = try stage(Self.account(hasSource: false, connecting: .client))
+        let (stage, _) = try stage(KindlyBot.account(hasSource: false, connecting: .client))
         let clients = try (0..<100).map { _ in try #require(stage.connect()) }
         for client in clients {
             stage.receive(
@@ -428,6 +394,42 @@ private final class Bot {
         }
         stage.run()
         #expect(Set(clients.map { $0.take() }).count == 1)
+    }
+
+    @Test
+    func `R40: that an opaque token has no expiry is told once the platform has said none either, and once`()
+        throws
+    {
+        bot.expiry = #""expires_at":1767235700"#
+        let (stage, client) = try stage(KindlyBot.account(hasSource: false))
+        let watcher = try #require(stage.connect())
+        let begin = stage.call(watcher, "events.subscribe", #"{"topics":["auth"]}"#)
+        #expect(begin.contains(#""auth":"anonymous","warnings":[]"#))
+        func save(_ token: String) -> [String] {
+            _ = stage.call(
+                client, "credentials.save",
+                #"{"account":"bot","id_token":"\#(token)","issuer":"https://i.example"}"#)
+            stage.run()
+            return watcher.takeLines().filter { $0.contains("credential.warning") }
+        }
+        // The platform says until when it holds.
+        #expect(save("opaque-1") == [])
+        bot.expiry = ""
+        #expect(
+            save("opaque-2") == [
+                #"{"jsonrpc":"2.0","method":"credential.warning","params":{"account":"bot","kind":"opaque_without_expiry","generation":2}}"#
+            ])
+        #expect(save("opaque-3") == [])
+        // It is gone, and comes back.
+        #expect(save("e30.e30.eA") == [])
+        #expect(save("opaque-4").count == 1)
+        #expect(
+            stage.call(watcher, "events.subscribe", #"{"topics":["auth"]}"#).contains(
+                #""warnings":["opaque_without_expiry"]"#))
+        // A platform that cannot be asked says nothing.
+        _ = save("e30.e30.eA")
+        bot.bindStatus = 503
+        #expect(save("opaque-5").count == 1)
     }
 
     @Test func `whoever watches sees the chat signed in and out, each change once`() throws {

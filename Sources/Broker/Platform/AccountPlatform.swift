@@ -12,6 +12,12 @@ package final class AccountPlatform {
     package internal(set) var binding: BindSession?
     /// Requests of the binding that are out.
     var bindAttempts: [BindTicket: Attempt] = [:]
+    /// Chats that become the account's when they are on disk, in the order in which they were wanted.
+    var chatsBeingStored: [PendingChat] = []
+    /// Chats at other destinations, kept for the case that one of them is configured again.
+    var earlier: [PlatformRow.Stay] = []
+    /// What is asked of the platform about the chat.
+    var lane: ChatLane?
     /// The bearer that the platform took before it is installed, and for which chat.
     var boundAhead: (bearer: SecretBytes, chatID: String?)?
     /// Why the platform refused the credential that is held, or could not be asked.
@@ -22,6 +28,20 @@ package final class AccountPlatform {
     var commands: [Command] = []
     /// What is under way for a session at social.plus.
     var work = SessionWork()
+
+    /// A chat on its way to the disk.
+    final class PendingChat {
+        let chat: KindlyChat
+        /// Whoever wants this very chat.
+        var completions: [(Result<KindlyChat, StoreFailure>) -> Void] = []
+        /// Whoever wants whichever chat there is.
+        var waiting: [(Result<KindlyChat, StoreFailure>) -> Void] = []
+
+        init(_ chat: KindlyChat, _ completion: ((Result<KindlyChat, StoreFailure>) -> Void)? = nil) {
+            self.chat = chat
+            if let completion { completions = [completion] }
+        }
+    }
 
     /// A verified identity whose credential is on its way to the disk.
     struct PendingIdentity {

@@ -7,13 +7,13 @@ import Secrets
 extension Broker {
     // MARK: Life
 
-    /// Begins the binding of an account that was opened, with what the store remembers of it.
-    func openBinding(of account: Account) {
+    /// Begins the binding of an account that was opened; `bound` is the generation that the platform took for the chat that there is.
+    func openBinding(of account: Account, bound: Generation?) {
         guard let platform = account.platform else { return }
         platform.binding = Self.bindTraits(of: account.definition).map { traits in
             BindSession(
                 traits: traits, hasChat: account.chat?.isKnownToPlatform ?? false,
-                boundGeneration: boundGeneration(of: account))
+                boundGeneration: bound)
         }
     }
 
@@ -33,11 +33,6 @@ extension Broker {
         Milliseconds(transport.timeout.count + 2000)
     }
 
-    private func boundGeneration(of account: Account) -> Generation? {
-        let row = memory[.account(account.name)].flatMap(PlatformRow.init)
-        return row?.destination == account.definition.destination ? row?.bound : nil
-    }
-
     /// Brings the binding in line with the session: whether it works, and what it holds.
     func settleBinding(_ account: Account) {
         guard account.platform?.binding != nil, !isShuttingDown, !account.isGone else { return }
@@ -49,6 +44,10 @@ extension Broker {
                 account.platform?.boundAhead = nil
             }
             apply(.credentialReplaced(held.generation, isBound: isBound), toBindingOf: account)
+            // Somebody else may be bound, by a sign-in that came to nothing: what is held is bound anew.
+            if account.platform?.lane?.mayHaveAnother(than: held.credential) == true, !session.hasUnderway {
+                apply(.doubted(held.generation), toBindingOf: account)
+            }
         } else {
             apply(.credentialGone, toBindingOf: account)
         }
@@ -69,6 +68,10 @@ extension Broker {
         let effects = binding.apply(event, at: clock.now, draw: ports.draw())
         platform.binding = binding
         for effect in effects { carryOut(effect, for: account) }
+        switch event {
+        case .bound, .failed, .chatAttached, .chatReset: tellWarnings(of: account)
+        default: break
+        }
         wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: clock.now))
         scheduleWake()
     }
@@ -93,12 +96,14 @@ extension Broker {
         case (.authenticating, _): "credential_replaced"
         case (_, .stopped?): "stopped"
         case (_, .signedOut?): "signed_out"
-        case (_, .rejected(let failure)?):
-            PlatformChange.Word(Self.snakeCase(failure.ofPlatform.kind.rawValue)) ?? "failed"
-        case (_, .source(let failure)?):
-            PlatformChange.Word(Self.snakeCase(failure.kind.rawValue)) ?? "failed"
+        case (_, .rejected(let failure)?), (_, .source(let failure)?): word(for: failure)
         case (.anonymous, nil): "no_credential"
         }
+    }
+
+    private static func word(for failure: RefreshFailure) -> PlatformChange.Word {
+        if failure.isRefusalOfPlatform { return "refused_by_platform" }
+        return PlatformChange.Word(snakeCase(failure.kind.rawValue)) ?? "failed"
     }
 
     private static func snakeCase(_ text: String) -> String {
@@ -126,7 +131,7 @@ extension Broker {
     }
 
     private func refused(_ account: Account, _ generation: Generation, _ failure: RefreshFailure) {
-        account.platform?.bindFailure = failure.ofPlatform
+        account.platform?.bindFailure = failure
         log.log(
             .warning, "The platform refused the credential", id: MessageID.credentialRefused,
             (.account, .public(account.name.text)), (.generation, .integer(generation.number)),
@@ -165,43 +170,19 @@ extension Broker {
         _ account: Account, _ credential: Credential, _ attempt: Attempt,
         _ completion: @escaping (Result<BindAnswer, RefreshFailure>) -> Void
     ) {
-        guard let platform = account.definition.platform else { return }
-        let chat = account.chat
         let name = account.name
-        caller.send(to: platform, for: name, in: attempt) { secrets throws(RefreshFailure) in
-            switch platform {
-            case .kindly(let bot):
-                guard let chat else { throw RefreshFailure(.sourceUnavailable) }
-                return try KindlyRequests.bind(bot, chat: chat, credential: credential)
-            case .described(let bind):
-                return try DescribedBind.request(
-                    bind, account: name, credential: credential, secrets: secrets)
-            case .chatbase, .socialPlus: throw RefreshFailure(.sourceUnavailable)
+        switch account.definition.platform {
+        case .kindly(let bot): bindInTurn(account, bot, credential, attempt, completion)
+        case .described(let bind):
+            caller.send(to: .described(bind), for: name, in: attempt) { secrets throws(RefreshFailure) in
+                try DescribedBind.request(bind, account: name, credential: credential, secrets: secrets)
+            } read: { response throws(RefreshFailure) in
+                try BindAnswer.read(
+                    response, expiryField: bind.expiryField, refusals: bind.refusals)
+            } completion: {
+                completion($0)
             }
-        } completion: { outcome in
-            completion(
-                outcome.flatMap { response in
-                    Result { () throws(RefreshFailure) in
-                        try BindAnswer.read(
-                            response, expiryField: platform.expiryField, refusals: platform.refusals)
-                    }
-                })
+        case .chatbase, .socialPlus, nil: break
         }
-    }
-}
-
-extension PlatformDefinition {
-    /// Which member of a bind's answer says until when it holds; nil: none.
-    fileprivate var expiryField: String? {
-        switch self {
-        case .kindly(let bot): bot.expiryField
-        case .described(let bind): bind.expiryField
-        case .chatbase, .socialPlus: nil
-        }
-    }
-
-    /// Which statuses of a bind's answer refuse the credential.
-    fileprivate var refusals: [Int] {
-        if case .described(let bind) = self { bind.refusals } else { BindDefinition.usualRefusals }
     }
 }

@@ -8,94 +8,91 @@ extension Broker {
     package func withChat(
         of account: Account, completion: @escaping (Result<KindlyChat, StoreFailure>) -> Void
     ) {
-        let place = PlatformStateName.account(account.name)
-        if chatsBeingStored[place] != nil {
-            chatsBeingStored[place]?.append(completion)
-            return
-        }
         if let chat = account.chat { return completion(.success(chat)) }
-        guard storeState == .open else { return completion(.failure(.sealed)) }
-        let id = DeviceID(high: ports.draw(), low: ports.draw()).text.lowercased()
-        guard let chat = KindlyChat(id: id) else { preconditionFailure("a UUID can stand in a header") }
-        chatsBeingStored[place] = [completion]
-        account.platform?.state = .kindly(chat)
-        rememberPlatform(of: account) { [weak self] failure in
-            guard let self else { return }
-            let waiting = chatsBeingStored.removeValue(forKey: place) ?? []
-            // What no disk has seen is shown to nobody: the next attempt makes another.
-            if failure != nil, account.chat?.id == id { account.platform?.state = .kindly(nil) }
-            // Attached or reset meanwhile: whoever waits gets the chat that there is.
-            if failure == nil, account.chat?.id != id, case .kindly = account.platform?.state {
-                for completion in waiting { withChat(of: account, completion: completion) }
-                return
-            }
-            for completion in waiting { completion(failure.map { .failure($0) } ?? .success(chat)) }
+        guard let platform = account.platform, storeState == .open else {
+            return completion(.failure(.sealed))
         }
+        if let pending = platform.chatsBeingStored.last { return pending.waiting.append(completion) }
+        let pending = AccountPlatform.PendingChat(newChat())
+        pending.waiting = [completion]
+        store(pending, of: account, at: platform)
     }
 
-    /// Takes a chat that a client has made; what is held is bound to it.
+    /// Takes a chat that a client has made, once its row is on disk; what is held is bound to it then.
+    ///
+    /// One that is the account's already stays as it is, and keeps the token that it has where the client brings none.
     package func attach(
-        _ chat: KindlyChat, to account: Account, completion: @escaping (StoreFailure?) -> Void
+        _ chat: KindlyChat, to account: Account,
+        completion: @escaping (Result<KindlyChat, StoreFailure>) -> Void
     ) {
-        guard let platform = account.platform else { return completion(.sealed) }
-        let old = chatToReturnTo(of: account)
-        platform.state = .kindly(chat)
-        platform.boundAhead = nil
-        rememberPlatform(of: account, isUnbound: true) { [weak self] failure in
-            // Another chat may have come meanwhile, or another platform: whoever brought it tells the binding.
-            guard let self, account.platform === platform, account.chat?.id == chat.id else {
-                return completion(failure)
-            }
-            if failure == nil {
-                apply(.chatAttached, toBindingOf: account)
-                forgiveRefusal(of: account)
-            } else {
-                // Whoever brought it was told that it is not taken.
-                returnTo(old, of: account)
-            }
-            completion(failure)
+        guard let platform = account.platform else { return completion(.failure(.sealed)) }
+        let pending = platform.chatsBeingStored.last
+        if let known = pending?.chat ?? account.chat, known.isKnownToPlatform, known.covers(chat) {
+            if let pending { return pending.completions.append(completion) }
+            // Whoever brings it once more wants what was refused for it to be tried again.
+            if account.session.isRefused || platform.binding?.isRefused == true { begin(known, of: account) }
+            return completion(.success(known))
         }
+        store(AccountPlatform.PendingChat(chat, completion), of: account, at: platform)
     }
 
-    /// Gives the chat up and begins another (R57).
+    /// Gives the chat up and begins another, once that is on disk (R57).
     package func resetChat(
         of account: Account, completion: @escaping (Result<KindlyChat, StoreFailure>) -> Void
     ) {
         guard let platform = account.platform else { return completion(.failure(.sealed)) }
-        let old = chatToReturnTo(of: account)
-        platform.state = .kindly(nil)
-        platform.boundAhead = nil
-        withChat(of: account) { [weak self] outcome in
-            guard let self, account.platform === platform else { return completion(outcome) }
-            switch outcome {
-            // One that was attached meanwhile has told the binding itself.
-            case .success(let chat) where account.chat?.id == chat.id && !chat.isAttached:
-                apply(.chatReset, toBindingOf: account)
-                forgiveRefusal(of: account)
-            case .failure where account.chat == nil: returnTo(old, of: account)
-            case .success, .failure: break
+        store(AccountPlatform.PendingChat(newChat(), completion), of: account, at: platform)
+    }
+
+    private func newChat() -> KindlyChat {
+        let id = DeviceID(high: ports.draw(), low: ports.draw()).text.lowercased()
+        guard let chat = KindlyChat(id: id) else { preconditionFailure("a UUID can stand in a header") }
+        return chat
+    }
+
+    // MARK: Storing
+
+    /// Has a chat become the account's once its row is on disk: what no disk has seen is shown to nobody, and where the disk refuses, the
+    /// one before stays.
+    ///
+    /// Several may be on their way; each takes its turn in the order in which they came.
+    private func store(
+        _ pending: AccountPlatform.PendingChat, of account: Account, at platform: AccountPlatform
+    ) {
+        let chat = pending.chat
+        platform.chatsBeingStored.append(pending)
+        rememberPlatform(of: account) { [weak self] failure in
+            platform.chatsBeingStored.removeAll { $0 === pending }
+            guard let self else { return }
+            if let failure {
+                if account.platform === platform { rememberPlatform(of: account) }
+                for completion in pending.completions + pending.waiting { completion(.failure(failure)) }
+                return
             }
-            completion(outcome)
+            if account.platform === platform { take(chat, of: account, at: platform) }
+            for completion in pending.completions { completion(.success(chat)) }
+            // Another is about to come: whoever wants no particular one gets that.
+            if let next = platform.chatsBeingStored.last, account.platform === platform {
+                next.waiting += pending.waiting
+            } else {
+                for completion in pending.waiting { completion(.success(chat)) }
+            }
         }
     }
 
-    // One that no disk has seen is none to go back to.
-    private func chatToReturnTo(of account: Account) -> KindlyChat? {
-        chatsBeingStored[.account(account.name)] == nil ? account.chat : nil
+    private func take(_ chat: KindlyChat, of account: Account, at platform: AccountPlatform) {
+        let isFirst = account.chat == nil
+        platform.state = .kindly(chat)
+        platform.boundAhead = nil
+        // Whoever needed the first one goes on with it.
+        if !isFirst || chat.isKnownToPlatform { begin(chat, of: account) }
     }
 
-    // What was bound meanwhile was bound to the chat that is given up.
-    private func returnTo(_ old: KindlyChat?, of account: Account) {
-        account.platform?.state = .kindly(old)
-        rememberPlatform(of: account, isUnbound: true)
-        apply(old?.isKnownToPlatform == true ? .chatAttached : .chatReset, toBindingOf: account)
-    }
-
-    // What a platform refused for another chat says nothing for this one.
-    private func forgiveRefusal(of account: Account) {
+    private func begin(_ chat: KindlyChat, of account: Account) {
+        // What a platform refused for another chat says nothing for this one.
         account.platform?.bindFailure = nil
-        guard account.session.isRefused, account.session.traits.hasSource else { return }
-        apply(.refreshRequested(waiter: ownWaiter { _ in }, wait: .seconds(20)), to: account)
+        apply(.refusalOutlived, to: account)
+        apply(chat.isKnownToPlatform ? .chatAttached : .chatReset, toBindingOf: account)
     }
 
     // MARK: Requests
@@ -119,19 +116,16 @@ extension Broker {
         withChat(of: account) { [weak self] outcome in
             guard let self, !attempt.isOver else { return }
             guard case .success(let chat) = outcome else { return completion(RefreshFailure(.storeFull)) }
-            caller.send(to: .kindly(bot), for: account.name, in: attempt) { _ throws(RefreshFailure) in
-                try KindlyRequests.connect(bot, chat: chat)
-            } completion: { outcome in
+            connectInTurn(account, bot, chat, attempt) { outcome in
                 // Another chat was attached or begun meanwhile: this one is nobody's.
                 guard account.chat?.id == chat.id else {
-                    return completion(RefreshFailure(.sourceUnavailable))
+                    return completion(RefreshFailure(.sourceUnavailable, party: .platform))
                 }
-                do throws(RefreshFailure) {
-                    account.platform?.state = .kindly(
-                        try KindlyConnectAnswer.read(try outcome.get(), chat: chat))
+                switch outcome {
+                case .success(let connected):
+                    account.platform?.state = .kindly(connected)
                     completion(nil)
-                } catch {
-                    completion(error)
+                case .failure(let failure): completion(failure)
                 }
             }
         }
@@ -147,57 +141,19 @@ extension Broker {
         guard bot.connecting == .broker else { return completion(.success(false)) }
         connect(account, attempt) { [weak self] failure in
             if let failure { return completion(.failure(failure)) }
-            self?.apply(.chatAttached, toBindingOf: account)
+            // Whoever made it at the same time has told the binding.
+            if account.platform?.binding?.hasChat == false {
+                self?.apply(.chatAttached, toBindingOf: account)
+            }
             completion(.success(true))
         }
     }
-
-    /// Unbinds a credential that is forgotten already; the answer says whether the platform heard of it (R51, R54).
-    func invalidate(
-        _ account: Account, _ binding: BindingToEnd, _ completion: @escaping (RefreshFailure?) -> Void
-    ) {
-        caller.send(to: .kindly(binding.bot), for: account.name, in: Attempt()) { _ throws(RefreshFailure) in
-            try KindlyRequests.invalidate(
-                binding.bot, chat: binding.chat, credential: binding.credential)
-        } completion: { outcome in
-            switch outcome {
-            case .failure(let failure): completion(failure)
-            case .success(let response):
-                guard !(200..<300).contains(response.status) || response.isPage else {
-                    return completion(nil)
-                }
-                completion(
-                    RefreshFailure(
-                        .upstreamError, httpStatus: response.status, providerCode: response.errorCode))
-            }
-        }
-    }
-}
-
-/// A credential that the platform is to forget, and where.
-struct BindingToEnd {
-    let bot: KindlyDefinition
-    let chat: KindlyChat
-    let credential: Credential
 }
 
 extension Account {
-    /// What has to be unbound when somebody signs out; nil: the platform knows of nothing.
-    var bindingToEnd: BindingToEnd? {
-        guard case .kindly(let bot) = definition.platform, let chat, chat.isKnownToPlatform,
-            let credential = session.held?.credential
-        else { return nil }
-        return BindingToEnd(bot: bot, chat: chat, credential: credential)
-    }
-
     /// The chat, where it has one.
     package var chat: KindlyChat? {
         guard case .kindly(let chat) = platform?.state else { return nil }
         return chat
     }
-}
-
-extension KindlyChat {
-    /// Whether the platform has heard of it: it was connected, or a client brought it.
-    package var isKnownToPlatform: Bool { token != nil || isAttached }
 }

@@ -99,7 +99,7 @@ extension Broker {
     }
 
     private static func write(_ device: DeviceID) -> SecretBytes {
-        PlatformRow(destination: Destination("device"), device: device.text).json()
+        PlatformRow(stay: .init(destination: Destination("device")), device: device.text, earlier: []).json()
     }
 
     private static func readDevice(_ content: SecretBytes) -> DeviceID? {

@@ -30,7 +30,9 @@ extension Broker {
         facts.missingSecrets = missingSecrets(of: account)
         facts.handlers = Set(
             HandlerQuestion.Kind.allCases.filter { desk.hasHandler(for: account.name, $0) })
-        facts.platformFailure = account.platform?.bindFailure
+        // What it said to somebody who signed in stands with the refresh that this was.
+        let ofRefresh = session.failures.last.flatMap { $0.party == .platform ? $0 : nil }
+        facts.platformFailure = account.platform?.bindFailure ?? ofRefresh
         if let state = account.platform?.binding?.state {
             facts.binding = state.state
             facts.bindCause = state.cause
@@ -38,6 +40,7 @@ extension Broker {
         facts.session = account.socialPlus
         facts.chatID = account.chat?.id
         facts.isChatKnown = account.chat?.isKnownToPlatform ?? false
+        facts.isChatTokenMissing = account.chat?.lacksToken ?? false
         return facts
     }
 
@@ -63,8 +66,10 @@ extension Broker {
         let device = device(of: account)
         caller.send(to: platform, for: account.name, in: Attempt()) { _ throws(RefreshFailure) in
             try PlatformProbe.request(platform, device: device)
-        } completion: { outcome in
-            completion(outcome.map { PlatformProbe.read($0, of: platform) })
+        } read: { response in
+            PlatformProbe.read(response, of: platform)
+        } completion: {
+            completion($0)
         }
     }
 }

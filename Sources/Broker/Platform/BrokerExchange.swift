@@ -55,7 +55,7 @@ extension Broker {
         let chatID = account.chat?.id
         bind(account, reading.fresh.credential, attempt) { outcome in
             completion(
-                outcome.mapError(\.ofPlatform).map { answer in
+                outcome.map { answer in
                     account.platform?.boundAhead = (reading.fresh.credential.bearer, chatID)
                     return reading.bound(until: answer.expiry)
                 })
@@ -89,7 +89,7 @@ extension Broker {
                 self?.bind(account, credential, attempt) { [weak self] outcome in
                     self?.endCommand(of: account, attempt)
                     switch outcome {
-                    case .failure(let failure): self?.answer(waiter, account, .refused(failure.ofPlatform))
+                    case .failure(let failure): self?.answer(waiter, account, .refused(failure))
                     case .success(let answer):
                         var bound = expiries
                         bound.backend = answer.expiry.moment

@@ -26,7 +26,7 @@ extension Broker {
                 switch outcome {
                 case .failure(let failure):
                     commandEnded(account, failure)
-                    if failure.kind == .refusedByPlatform {
+                    if failure.isRefusalOfPlatform {
                         account.platform?.refusedToken = (token.bearer, beside, failure, clock.now.boot)
                     }
                     endCommand(of: account, attempt)
@@ -98,7 +98,7 @@ extension Broker {
         } begin: { [weak self] attempt in
             self?.verify(account, agent, held.credential, isAlone: false, attempt) { [weak self] outcome in
                 self?.endCommand(of: account, attempt)
-                if case .failure(let failure) = outcome, failure.kind == .refusedByPlatform {
+                if case .failure(let failure) = outcome, failure.isRefusalOfPlatform {
                     self?.reject(account, held.generation)
                 }
             }
@@ -122,11 +122,9 @@ extension Broker {
             caller.send(to: .chatbase(agent), for: account.name, in: attempt) {
                 _ throws(RefreshFailure) in
                 try ChatbaseRequests.verify(agent, device: device, stored: held, token: token)
-            } completion: { outcome in
-                let verdict = outcome.flatMap { response in
-                    Result { () throws(RefreshFailure) in try ChatbaseAnswer.read(response) }
-                        .mapError(\.ofPlatform)
-                }
+            } read: { response throws(RefreshFailure) in
+                try ChatbaseAnswer.read(response)
+            } completion: { verdict in
                 if case .failure(let failure) = verdict {
                     account.platform?.bindFailure = failure
                 } else {
@@ -150,6 +148,7 @@ extension Broker {
             identity.identified(userID: agent.trustsVerifiedUserID ? pending.userID : nil)
             platform.state = .chatbase(identity)
             rememberPlatform(of: account)
+            observer?.broker(hintsMergeOf: account)
         }
     }
 

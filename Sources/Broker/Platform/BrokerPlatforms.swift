@@ -15,10 +15,14 @@ extension Broker {
         }
         let platform = AccountPlatform(state: initial)
         account.platform = platform
-        defer { openBinding(of: account) }
-        guard let row = memory[.account(account.name)].flatMap(PlatformRow.init) else { return }
+        var bound: Generation?
+        defer { openBinding(of: account, bound: bound) }
+        guard var row = memory[.account(account.name)].flatMap(PlatformRow.init) else { return }
+        row.move(to: definition.destination)
         platform.ownDevice = row.device.flatMap { DeviceID($0) }
-        guard row.destination == definition.destination, let state = row.state else { return }
+        platform.earlier = row.earlier
+        bound = row.stay.bound
+        guard let state = row.stay.state else { return }
         switch initial {
         case .chatbase:
             if let identity = ChatbaseIdentity(json: state) { platform.state = .chatbase(identity) }
@@ -28,27 +32,29 @@ extension Broker {
         }
     }
 
-    /// Remembers what an account is at its platform now; `isUnbound`: nothing is bound to it, whatever its binding knows yet.
+    /// Remembers what an account is at its platform now, and the chat that is to be its own, to which nothing is bound yet.
     func rememberPlatform(
-        of account: Account, isUnbound: Bool = false, completion: @escaping (StoreFailure?) -> Void = { _ in }
+        of account: Account, completion: @escaping (StoreFailure?) -> Void = { _ in }
     ) {
         guard let platform = account.platform, !account.isForgotten, !account.isLeaving else {
             return completion(nil)
         }
+        let chatToCome = platform.chatsBeingStored.last?.chat
         let state: SecretBytes? =
             switch platform.state {
             case .chatbase(let identity): identity.json()
-            case .kindly(let chat): chat?.json()
+            case .kindly(let chat): (chatToCome ?? chat)?.json()
             case .socialPlus: platform.work.record?.json()
             case .described: nil
             }
-        let row = PlatformRow(
-            destination: account.definition.destination, state: state, device: platform.ownDevice?.text,
-            bound: isUnbound ? nil : platform.binding?.boundGeneration)
+        let stay = PlatformRow.Stay(
+            destination: account.definition.destination, state: state,
+            bound: chatToCome == nil ? platform.binding?.boundGeneration : nil)
+        let row = PlatformRow(stay: stay, device: platform.ownDevice?.text, earlier: platform.earlier)
         memory.put(.account(account.name), row.json(), completion: completion)
     }
 
-    /// Another destination is another life: nothing of the old one is true there.
+    /// Another destination is another life: nothing of the old one is true there, and what was true there before is again.
     func reconfigurePlatform(of account: Account, from old: AccountDefinition) {
         guard old.destination != account.definition.destination || old.provider != account.definition.provider
         else {
@@ -63,8 +69,9 @@ extension Broker {
             if Self.bindTraits(of: account.definition) != account.platform?.binding?.traits
                 || Self.bindTraits(of: account.definition) != Self.bindTraits(of: old)
             {
+                let bound = account.platform?.binding?.boundGeneration
                 endBinding(of: account)
-                openBinding(of: account)
+                openBinding(of: account, bound: bound)
             }
             return
         }
@@ -93,7 +100,7 @@ extension Broker {
         case .unreachable, .timeout, .tls, .upstreamError, .overloaded:
             platform.commandFailures.record(
                 failure ?? RefreshFailure(.upstreamError), at: clock.now, remaining: .max, draw: ports.draw())
-        case nil, .rejected, .refusedByPlatform, .terminated: platform.commandFailures = FailureRecord()
+        case nil, .rejected, .terminated: platform.commandFailures = FailureRecord()
         // What never reached the platform says nothing of it.
         default: break
         }

@@ -94,14 +94,10 @@ extension Broker {
                 guard let key = secrets.first else { throw RefreshFailure(.sourceUnavailable) }
                 return try SocialPlusRequests.session(
                     network, apiKey: key, user: user, device: device, authToken: authToken, version: version)
+            } read: { response throws(RefreshFailure) in
+                try SocialPlusAnswer.session(response, purpose, of: network)
             } completion: { [weak self] outcome in
-                self?.exchangeEnded(
-                    id, attempt, account,
-                    outcome.flatMap { response in
-                        Result { () throws(RefreshFailure) in
-                            try SocialPlusAnswer.session(response, purpose, of: network)
-                        }
-                    })
+                self?.exchangeEnded(id, attempt, account, outcome)
             }
         }
     }
@@ -135,14 +131,14 @@ extension Broker {
         let purpose = purpose(account)
         caller.send(to: .socialPlus(network), for: account.name, in: attempt) { _ throws(RefreshFailure) in
             try SocialPlusRequests.verify(network, token: token)
+        } read: { response throws(RefreshFailure) in
+            try SocialPlusAnswer.verified(response, purpose, of: network)
         } completion: { [weak self] outcome in
             guard let self, endStep(id, attempt, account) else { return }
-            do throws(RefreshFailure) {
-                try SocialPlusAnswer.verified(try outcome.get(), purpose, of: network)
-            } catch {
-                account.platform?.bindFailure = error
-                commandEnded(account, error)
-                return apply(.exchangeFailed(id, error), toSessionOf: account)
+            if case .failure(let failure) = outcome {
+                account.platform?.bindFailure = failure
+                commandEnded(account, failure)
+                return apply(.exchangeFailed(id, failure), toSessionOf: account)
             }
             commandEnded(account, nil)
             let exp = UnverifiedJWT(token.bearer)?.exp ?? .absent
@@ -179,13 +175,13 @@ extension Broker {
         let attempt = beginStep(id, account)
         caller.send(to: .socialPlus(network), for: account.name, in: attempt) { _ throws(RefreshFailure) in
             try SocialPlusRequests.revoke(network, token: token)
+        } read: { response throws(RefreshFailure) in
+            try SocialPlusAnswer.revoked(response, of: network)
         } completion: { [weak self] outcome in
             guard let self, endStep(id, attempt, account) else { return }
-            do throws(RefreshFailure) {
-                try SocialPlusAnswer.revoked(try outcome.get(), of: network)
-                apply(.revoked(id), toSessionOf: account)
-            } catch {
-                apply(.revocationFailed(id, error), toSessionOf: account)
+            switch outcome {
+            case .success: apply(.revoked(id), toSessionOf: account)
+            case .failure(let failure): apply(.revocationFailed(id, failure), toSessionOf: account)
             }
         }
     }

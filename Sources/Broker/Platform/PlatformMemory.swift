@@ -1,5 +1,4 @@
 import CredentialCore
-import JSON
 import Log
 import Secrets
 
@@ -98,66 +97,5 @@ extension PlatformStateName {
         switch self {
         case .account(let name), .device(let name): name
         }
-    }
-}
-
-/// The row of an account: where what it says is true, the state of its platform, and a device of its own.
-///
-///     {"destination": "provider=…", "state": {…}, "bound": generation, "device": "UUID"}
-///
-/// A state counts only at the destination that it is of: another bot knows nothing of this one's chat. A device outlives that.
-struct PlatformRow {
-    var destination: Destination
-    var state: SecretBytes?
-    var device: String?
-    var bound: Generation?
-
-    init(
-        destination: Destination, state: SecretBytes? = nil, device: String? = nil, bound: Generation? = nil
-    ) {
-        self.destination = destination
-        self.state = state
-        self.bound = bound
-        self.device = device
-    }
-
-    /// Reads a row; nil for what is none.
-    init?(_ content: SecretBytes) {
-        let row = content.withSpan { bytes -> PlatformRow? in
-            var document = JSONDocument(limits: JSONLimits(length: 1 << 20, depth: 16))
-            guard let root = try? document.parse(bytes), root.kind == .object,
-                let destination = root.member("destination")?.string
-            else { return nil }
-            var row = PlatformRow(destination: Destination(destination))
-            if let state = root.member("state"), state.kind == .object {
-                row.state = SecretBytes(copying: state.raw)
-            }
-            row.device = root.member("device")?.string
-            row.bound = root.member("bound")?.integer.map { Generation($0) }
-            return row
-        }
-        guard let row else { return nil }
-        self = row
-    }
-
-    func json() -> SecretBytes {
-        var writer = JSONWriter(capacity: 512)
-        writer.beginObject()
-        writer.key("destination")
-        writer.string(destination.text)
-        if let state {
-            writer.key("state")
-            state.withSpan { writer.raw($0) }
-        }
-        if let bound {
-            writer.key("bound")
-            writer.integer(bound.number)
-        }
-        if let device {
-            writer.key("device")
-            writer.string(device)
-        }
-        writer.endObject()
-        return writer.finish().finish()
     }
 }

@@ -16,6 +16,16 @@ package enum PlatformDefinition: Equatable, Sendable {
         }
     }
 
+    /// Where it is, for people.
+    package var host: String {
+        switch self {
+        case .kindly(let platform): platform.baseURL.host
+        case .chatbase(let platform): platform.baseURL.host
+        case .socialPlus(let platform): platform.baseURL.host
+        case .described(let bind): bind.url.host
+        }
+    }
+
     /// Where a credential may be sent, and for whom: endpoints, client and user.
     var destinationParts: [(name: String, value: String)] {
         switch self {

@@ -56,6 +56,8 @@ package struct CredentialSession: Sendable {
         let ticket: RefreshTicket
         let reason: RefreshReason
         let deadline: BootTime
+        /// Who is asked now.
+        var party = RefreshFailure.Party.source
     }
 
     /// What the account is.
@@ -127,10 +129,13 @@ package struct CredentialSession: Sendable {
             refreshRequested(waiter, wait, signsIn: signsIn, now, &effects)
         case .bound(let generation, let expiry): bound(generation, expiry, now, &effects)
         case .gated(let gate): self.gated(gate, now, draw, &effects)
+        case .sourceAnswered(let ticket):
+            if flight?.ticket == ticket { flight?.party = .platform }
         case .refreshSucceeded(let ticket, let fresh): refreshSucceeded(ticket, fresh, now, draw, &effects)
         case .refreshFailed(let ticket, let failure): refreshFailed(ticket, failure, now, draw, &effects)
         case .rejected(let waiter, let generation, let role):
             rejected(waiter, generation, role, now, &effects)
+        case .refusalOutlived: outliveRefusal(now, draw, &effects)
         case .saved(let waiter, let credential, let expiries):
             saved(waiter, credential, expiries, now, &effects)
         case .deleted(let waiter): deleted(waiter, &effects)

@@ -8,9 +8,9 @@ package struct FailureRecord: Sendable {
     package private(set) var count = 0
     /// No attempt before this moment.
     package private(set) var notBefore: BootTime?
-    /// Refusals in a row with the same status.
+    /// Refusals in a row, by the same party and with the same status.
     private(set) var refusals = 0
-    private var refusedStatus: Int?
+    private var refusal: RefreshFailure?
 
     /// Nothing has failed.
     package init() {}
@@ -25,8 +25,9 @@ package struct FailureRecord: Sendable {
     ) {
         // A request that was never sent says nothing about the backend: it neither counts nor ends a row of refusals.
         if failure.kind == .rejected {
-            refusals = refusals > 0 && refusedStatus == failure.httpStatus ? min(refusals + 1, 32) : 1
-            refusedStatus = failure.httpStatus
+            let isSame = refusal?.party == failure.party && refusal?.httpStatus == failure.httpStatus
+            refusals = refusals > 0 && isSame ? min(refusals + 1, 32) : 1
+            refusal = failure
         } else if failure.kind != .overloaded {
             refusals = 0
         }

@@ -49,7 +49,7 @@ extension CredentialSession {
         }
     }
 
-    /// Counts a failure, says so if it is the first, and gives the source up for an hour when it refuses again and again.
+    /// Counts a failure, says so if it is the first, and gives up for an hour where the same one refuses again and again.
     mutating func recordFailure(
         _ failure: RefreshFailure, _ now: Instant, remaining: Milliseconds, _ draw: UInt64,
         _ effects: inout [SessionEffect]
@@ -60,7 +60,9 @@ extension CredentialSession {
         case .grantMissing: signIn = signIn ?? .grantMissing
         case .grantDead: signIn = signIn ?? .grantDead
         case .grantPossiblySpent: signIn = signIn ?? .possiblySpent
-        default: if failures.refusals >= 3 { signIn = signIn ?? .refusedWithoutReason }
+        default:
+            guard failures.refusals >= 3 else { break }
+            signIn = signIn ?? (failure.isRefusalOfPlatform ? .refusedByPlatform : .refusedWithoutReason)
         }
         if signIn != nil { failures.postpone(until: now.boot + Self.giveUpInterval) }
     }
@@ -69,7 +71,8 @@ extension CredentialSession {
         if case .clock(let until) = distrust, now.wall >= until { distrust = nil }
         if let flight, flight.deadline <= now.boot {
             effects.append(.cancelRefresh(flight.ticket))
-            refreshFailed(flight.ticket, RefreshFailure(.timeout), now, draw, &effects)
+            let failure = RefreshFailure(.timeout, party: flight.party)
+            refreshFailed(flight.ticket, failure, now, draw, &effects)
         }
         while let waiter = waiters.removeExpired(at: now.boot) {
             effects.append(.answer(waiter.id, answerAtDeadline(waiter, now)))

@@ -158,6 +158,22 @@ extension CredentialSession {
         answerAll(.failure(nothingValid(now)), &effects)
     }
 
+    /// Takes a refusal of what is held back, and all that came of it.
+    mutating func outliveRefusal(_ now: Instant, _ draw: UInt64, _ effects: inout [SessionEffect]) {
+        guard held != nil, rejectedGeneration == generation || isRefused else { return }
+        let isOutlived = isRefused || failures.last?.kind == .stale || failures.last?.kind == .rejected
+        rejectedGeneration = nil
+        generationAfterRejection = nil
+        if distrust == .rejected { distrust = nil }
+        if wanted == .rejected { wanted = nil }
+        if isRefused { signIn = nil }
+        if isOutlived, signIn == nil {
+            failures = FailureRecord()
+            effects.append(.announce(.recovered))
+        }
+        wokeUp(now, draw, &effects)
+    }
+
     // MARK: Parts
 
     /// Why no source can be asked, whatever is held.

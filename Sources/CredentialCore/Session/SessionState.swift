@@ -24,6 +24,8 @@ package enum SessionState: String, Sendable, CaseIterable {
 package enum SignInReason: String, Sendable {
     /// The source refused three times in a row without a reason.
     case refusedWithoutReason = "refused_without_reason"
+    /// The platform refused three times in a row what the source gave.
+    case refusedByPlatform = "refused_by_platform"
     /// The platform refused the credential that a rejection had brought.
     case credentialRejected = "credential_rejected"
     /// Somebody signed it out, and nobody has signed in since.
@@ -122,10 +124,14 @@ package enum SessionEvent: Sendable {
     case bound(Generation, WallTime?)
     /// The platform's own state begins or ceases to stand in the way of hand-outs and refreshes.
     case gated(SessionGate?)
+    /// The source gave something, and the platform is shown it before that counts: from here on it is what is waited for.
+    case sourceAnswered(RefreshTicket)
     case refreshSucceeded(RefreshTicket, FreshCredential)
     case refreshFailed(RefreshTicket, RefreshFailure)
     /// A platform refused the token; nil means the current generation.
     case rejected(waiter: WaiterID, generation: Generation?, role: Role)
+    /// What the platform refused it refused for something that is no more, such as a chat: what is held deserves another try.
+    case refusalOutlived
     case saved(waiter: WaiterID, Credential, Expiries)
     case deleted(waiter: WaiterID)
     /// The store answered for the change of that generation.

@@ -16,6 +16,8 @@ package enum BindEvent: Sendable {
     case credentialReplaced(Generation, isBound: Bool)
     /// None is there any more, or it may not be used: signed out, deleted, parked.
     case credentialGone
+    /// Somebody else may be bound in place of the credential of that generation, which the platform took before.
+    case doubted(Generation)
     /// A source gave nothing; says why an account without a credential is anonymous (R7, R9).
     case sourceFailed(RefreshFailure)
     /// A client brought its own chat, or another one.

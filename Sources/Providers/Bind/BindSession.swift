@@ -5,7 +5,7 @@ package import CredentialCore
 /// Difficulty: two things change while a request is out, the credential and the chat, and a platform may carry out what we have given up
 /// on. So one request is out at a time, and where only the credential changed it is waited for: a newer bind that overtook it would be
 /// undone by it. Invariants: every request has a ticket, and an answer with another one changes nothing; an answer for an older
-/// generation neither corrects an expiry nor refuses a credential; a refused generation is never shown again; a request whose answer
+/// generation neither corrects an expiry nor refuses a credential; a refused generation is never shown again for that chat; a request whose answer
 /// does not come loses its turn at its deadline.
 package struct BindSession: Sendable {
     /// What a platform needs for a binding.
@@ -64,6 +64,11 @@ package struct BindSession: Sendable {
         case .stopped: stop(&effects)
         case .credentialReplaced(let generation, let isBound): replace(generation, isBound, &effects)
         case .credentialGone: forgetCredential(&effects)
+        case .doubted(let generation):
+            if boundGeneration == generation {
+                boundGeneration = nil
+                effects.append(.persist)
+            }
         case .sourceFailed(let failure): sourceFailure = failure
         case .chatAttached: changeChat(isThere: true, &effects)
         case .chatReset: changeChat(isThere: false, &effects)
@@ -116,6 +121,8 @@ package struct BindSession: Sendable {
         guard traits.chat != nil else { return }
         hasChat = isThere
         boundGeneration = nil
+        // That was said for the chat before.
+        refused = nil
         failures = FailureRecord()
         giveUp(&effects)
         effects.append(.persist)
@@ -174,7 +181,7 @@ package struct BindSession: Sendable {
     private mutating func expire(_ now: Instant, _ draw: UInt64, _ effects: inout [BindEffect]) {
         guard let flight, flight.deadline <= now.boot else { return }
         effects.append(.cancel(flight.ticket))
-        failed(flight.ticket, RefreshFailure(.timeout), now, draw, &effects)
+        failed(flight.ticket, RefreshFailure(.timeout, party: .platform), now, draw, &effects)
     }
 
     // MARK: Requests
@@ -228,6 +235,12 @@ package struct BindSession: Sendable {
         if let refused, refused.generation == generation { return (.anonymous, .rejected(refused.failure)) }
         return (.authenticating, nil)
     }
+
+    /// Whether the platform is about to say something, and nothing has kept it from that so far.
+    package var isAwaited: Bool { (flight != nil || wish != nil) && failures.last == nil }
+
+    /// Whether the platform refused the credential that is there.
+    package var isRefused: Bool { if case .rejected? = state.cause { true } else { false } }
 
     private mutating func announce(_ effects: inout [BindEffect]) {
         let state = state

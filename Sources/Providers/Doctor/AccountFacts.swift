@@ -36,6 +36,8 @@ package struct AccountFacts: Sendable {
     package var chatID: String?
     /// Whether the platform has heard of it.
     package var isChatKnown = false
+    /// Whether a client brought it without its own token.
+    package var isChatTokenMissing = false
     /// Whether the two tokens belong together by `at_hash`; nil: that cannot be told (R70).
     package var isPair: Bool?
     /// The session at social.plus.

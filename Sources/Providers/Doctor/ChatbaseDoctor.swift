@@ -40,8 +40,8 @@ enum ChatbaseDoctor {
                 failure: failure)
         default:
             Finding(
-                facts.severity, failure.kind == .refusedByPlatform ? .identityRejected : .platformUnreachable,
-                failure.kind == .refusedByPlatform
+                facts.severity, failure.isRefusalOfPlatform ? .identityRejected : .platformUnreachable,
+                failure.isRefusalOfPlatform
                     ? "Chatbase refused the token" : "Chatbase could not verify the token",
                 fix: "chatauth doctor --online \(name(facts)) tries the way to it", requirement: 85,
                 failure: failure)

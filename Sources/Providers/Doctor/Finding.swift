@@ -75,6 +75,7 @@ package enum FindingCode: String, Sendable, CaseIterable {
     case bindRejected = "bind_rejected"
     case bindFailing = "bind_failing"
     case chatMissing = "chat_missing"
+    case chatTokenMissing = "chat_token_missing"
     case strategyMissing = "strategy_missing"
     case tokenExpired = "token_expired"
     case algorithmUnfit = "algorithm_unfit"

@@ -4,9 +4,8 @@ import Secrets
 /// Kindly's table of symptoms: refusals are explained by what the token says of itself (R15 to R18, R24, R63, R67, R70 to R72).
 enum KindlyDoctor {
     static func findings(_ facts: AccountFacts, _ bot: KindlyDefinition) -> [Finding] {
-        var findings = chat(facts, bot)
         let refusal = binding(facts, "Kindly", bot)
-        findings += refusal
+        var findings = chat(facts, bot, refusal) + refusal
         findings += pair(facts, bot, isRefused: !refusal.isEmpty)
         findings += advice(facts, bot).filter { advised in
             !findings.contains { $0.code == advised.code }
@@ -24,7 +23,14 @@ enum KindlyDoctor {
         return findings
     }
 
-    private static func chat(_ facts: AccountFacts, _ bot: KindlyDefinition) -> [Finding] {
+    private static func chat(
+        _ facts: AccountFacts, _ bot: KindlyDefinition, _ refusal: [Finding]
+    ) -> [Finding] {
+        if facts.isChatTokenMissing {
+            // Among the reasons of a refusal it stands already, before all others.
+            return refusal.contains { $0.code == .chatTokenMissing }
+                ? [] : [chatTokenMissing(facts, .warning)]
+        }
         guard bot.connecting == .client, !facts.isChatKnown else { return [] }
         return [
             Finding(
@@ -34,28 +40,44 @@ enum KindlyDoctor {
         ]
     }
 
+    private static func chatTokenMissing(_ facts: AccountFacts, _ severity: Finding.Severity) -> Finding {
+        Finding(
+            severity, .chatTokenMissing,
+            "the chat was attached without its own token, without which Kindly takes no credential for it",
+            fix:
+                "chatauth chat attach \(facts.definition.name.text) \(facts.chatID ?? "CHAT") --token-file FILE, with the token of Kindly's answer to connect"
+        )
+    }
+
     // MARK: Refusals
 
     /// What the platform said to the credential, or why it could not be asked.
     static func binding(_ facts: AccountFacts, _ platform: String, _ bot: KindlyDefinition?) -> [Finding] {
         if case .rejected(let failure)? = facts.bindCause { return refusal(failure, facts, platform, bot) }
         if facts.signIn == .credentialRejected || facts.signIn == .expired {
-            return refusal(facts.platformFailure ?? RefreshFailure(.refusedByPlatform), facts, platform, bot)
+            return refusal(
+                facts.platformFailure ?? RefreshFailure(.rejected, party: .platform), facts, platform, bot)
         }
         guard let failure = facts.platformFailure else { return [] }
-        if failure.kind == .refusedByPlatform || failure.kind == .companionInvalid {
+        // What it said of a credential that is not held because of that.
+        let isOfCandidate = failure == facts.failure
+        if failure.kind == .rejected || failure.kind == .companionInvalid {
             return [
                 Finding(
-                    .warning, .bindRejected,
-                    "\(platform) refused the credential before this one; this one was not seen yet",
+                    isOfCandidate ? facts.severity : .warning, .bindRejected,
+                    isOfCandidate
+                        ? "\(platform) refused the credential that somebody was to be signed in with"
+                        : "\(platform) refused the credential before this one; this one was not seen yet",
                     requirement: 63, failure: failure)
             ]
         }
         let isUnknown = failure.httpStatus == 404
         return [
             Finding(
-                .warning, .bindFailing,
-                "\(platform) could not be shown the credential, which is handed out all the same",
+                isOfCandidate ? facts.severity : .warning, .bindFailing,
+                isOfCandidate
+                    ? "\(platform) could not be shown the credential that somebody was to be signed in with"
+                    : "\(platform) could not be shown the credential, which is handed out all the same",
                 fix: isUnknown
                     ? "the route or the bot is not there: check bot_key and base_url"
                     : "chatauth doctor --online \(facts.definition.name.text) tries the way to it",
@@ -74,8 +96,9 @@ enum KindlyDoctor {
                     fix: "give the opaque token alone, with its issuer", requirement: 68, failure: failure)
             ]
         }
-        var causes: [Finding] = []
-        if let held = facts.held { causes = self.causes(held, facts, bot, failure) }
+        // Without it the platform does not get so far as to look at the credential.
+        var causes = facts.isChatTokenMissing ? [chatTokenMissing(facts, .error)] : []
+        if let held = facts.held { causes += self.causes(held, facts, bot, failure) }
         let isExplained = causes.contains { $0.severity == .error }
         let refused = Finding(
             .error, .bindRejected,

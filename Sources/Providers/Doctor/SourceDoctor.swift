@@ -80,6 +80,8 @@ extension Doctor {
     // MARK: What came of asking
 
     private static func finding(_ failure: RefreshFailure, _ facts: AccountFacts) -> Finding? {
+        // What the platform said is explained in its own words.
+        guard failure.party == .source else { return nil }
         let name = facts.definition.name.text
         switch failure.kind {
         case .handlerRequired: return handlerMissing(facts, failure: failure)
@@ -129,8 +131,13 @@ extension Doctor {
                 facts.severity, .companionMismatch,
                 "the access token is not the one that the ID token was issued with: at_hash says another",
                 fix: "give both tokens of one and the same token response", requirement: 70, failure: failure)
-        case .terminated, .rejected, .refusedByPlatform:
-            return platformRefused(failure, facts)
+        case .terminated, .rejected:
+            return Finding(
+                facts.severity, .sourceRefused,
+                "the source refused to give a credential: it does not know who asks, or the user is not signed in there",
+                fix:
+                    "check the secrets in the source's headers, and that the backend takes this account's user",
+                requirement: 160, failure: failure)
         case .grantMissing, .grantParked, .grantDead, .grantPossiblySpent:
             return Finding(
                 facts.severity, .grantUnusable, "the grant cannot be spent",
@@ -138,25 +145,9 @@ extension Doctor {
                 failure: failure)
         case .unreachable, .timeout, .tls, .upstreamError, .malformed, .tooLarge, .sourceUnavailable,
             .overloaded, .clientRefused, .issuerMismatch, .notBearer, .unverified, .storeFull:
-            if isPlatforms(failure, facts) { return nil }
             return Finding(
                 facts.severity, .sourceFailing, "asking for a credential failed",
                 fix: "chatauth account check \(name) asks again and says what came of it", failure: failure)
         }
-    }
-
-    private static func platformRefused(_ failure: RefreshFailure, _ facts: AccountFacts) -> Finding? {
-        if isPlatforms(failure, facts) { return nil }
-        return Finding(
-            facts.severity, .sourceRefused,
-            "the source refused to give a credential: it does not know who asks, or the user is not signed in there",
-            fix:
-                "check the secrets in the source's headers, and that the backend takes this account's user",
-            requirement: 160, failure: failure)
-    }
-
-    /// Whether the platform said it, not the source.
-    static func isPlatforms(_ failure: RefreshFailure, _ facts: AccountFacts) -> Bool {
-        failure == facts.platformFailure
     }
 }

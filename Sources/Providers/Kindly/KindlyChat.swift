@@ -30,6 +30,19 @@ package struct KindlyChat: Sendable {
         self.isAttached = isAttached
     }
 
+    /// Whether the platform has heard of it: it was connected, or a client brought it.
+    package var isKnownToPlatform: Bool { token != nil || isAttached }
+
+    /// Whether it was brought without its token: the platform may refuse whatever is said of it, whoever is signed in.
+    package var lacksToken: Bool { isAttached && token == nil }
+
+    /// Whether `other` is this very chat and brings nothing that is not known of it.
+    package func covers(_ other: KindlyChat) -> Bool {
+        guard id == other.id else { return false }
+        guard let theirs = other.token else { return true }
+        return token?.isEqual(to: theirs) == true
+    }
+
     // MARK: The stored form
 
     /// One JSON object: `chat_id`, `chat_token` where there is one, and `attached`; secret, because of the token.

@@ -112,12 +112,16 @@ package enum KindlyRoute: Equatable, Sendable {
     package var readsCompanion: Bool { self != .other }
 
     /// What a caller of `headers.get` means: a path below the base, with or without the prefix of the platform; nil means `auth/chat`.
-    package init(_ text: String?, of bot: KindlyDefinition) {
+    ///
+    /// A name that is not known is a route that reads neither, of which there are many. Nil for what is no name of a route: 1 to 64 of
+    /// `a-z 0-9 / _ -`, unless it is configured.
+    package init?(_ text: String?, of bot: KindlyDefinition) {
         guard let text else {
             self = .bind
             return
         }
-        var path = text.prefix { $0 != "?" && $0 != "#" }
+        guard text == bot.bindPath || Self.isName(text) else { return nil }
+        var path = text[...]
         while path.hasPrefix("/") { path = path.dropFirst() }
         if path.hasPrefix("chatbubble/v2/") { path = path.dropFirst(14) }
         while path.hasSuffix("/") { path = path.dropLast() }
@@ -126,6 +130,18 @@ package enum KindlyRoute: Equatable, Sendable {
         case "message": self = .message
         case "trigger": self = .trigger
         default: self = .other
+        }
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        guard (1...64).contains(text.utf8.count) else { return false }
+        return text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                true
+            default: false
+            }
         }
     }
 }

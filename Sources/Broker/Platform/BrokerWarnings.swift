@@ -1,0 +1,41 @@
+package import CredentialCore
+import Providers
+
+/// What is noticeable about credentials at chat platforms, told when it appears (R40).
+extension Broker {
+    /// Tells of each warning that was not there when this was looked at last; one that is gone is told again when it comes back.
+    func tellWarnings(of account: Account) {
+        guard account.isTold, !account.isGone else { return }
+        let known = account.warned ?? []
+        // Until when the platform honours the credential is known when it is bound: until then it is as it was.
+        let isAwaited = account.platform?.binding?.isAwaited ?? false
+        let warnings = account.warnings(at: clock.now)?.filter { warning in
+            !isAwaited || warning != PlatformChange.Word(KindlyAdvice.opaqueWithoutExpiry)
+                || known.contains(warning)
+        }
+        account.warned = warnings
+        for warning in warnings ?? [] where !known.contains(warning) {
+            observer?.broker(warns: warning, of: account)
+        }
+    }
+}
+
+extension Account {
+    /// Everything that is noticeable about what is held (R15, R18, R24, R40, R83); nil where the platform has no words for it.
+    package func warnings(at now: Instant) -> [PlatformChange.Word]? {
+        let held = session.held
+        switch definition.platform {
+        case .kindly(let bot):
+            guard let held else { return [] }
+            return KindlyAdvice.on(
+                held.credential, for: bot, chatID: chat?.id, hasExpiry: held.expiries.earliest != nil
+            ).map { PlatformChange.Word($0) }
+        case .chatbase:
+            guard let held else { return [] }
+            return ChatbaseClaims.warnings(held.credential.bearer, now: now.wall).map {
+                PlatformChange.Word($0)
+            }
+        case .socialPlus, .described, nil: return nil
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Broker
+import BrokerSupport
+import CredentialCore
+import Secrets
+import Testing
+
+/// A bot at Kindly as far as accounts are concerned, and the backend that issues its tokens.
+final class KindlyBot {
+    var issued = "token-1"
+    var expiry = ""
+    var refused: Set<String> = []
+    var bindStatus = 200
+    /// What becomes of a bind that does not come so far as to be answered.
+    var bindFailure: FetchFailure?
+    var invalidateStatus = 200
+    var invalidateFailure: FetchFailure?
+    var isBackendDown = false
+    /// The bearers with which chats were to be unbound.
+    private(set) var ends: [String] = []
+    private(set) var binds: [(bearer: String, chat: String?)] = []
+    private(set) var bodies: [String] = []
+    private(set) var routes: [String] = []
+    private(set) var violations: [String] = []
+
+    func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
+        if request.url.text.hasPrefix("https://backend.example/") {
+            bodies.append(request.body.map(PlatformAnswers.text) ?? "")
+            if isBackendDown { return PlatformAnswers.json(503, "") }
+            return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
+        }
+        let prefixes = ["bot", "other"].map { "https://\($0).example/chatbubble/v2/" }
+        guard let prefix = prefixes.first(where: { request.url.text.hasPrefix($0) }) else {
+            return PlatformAnswers.json(404, "")
+        }
+        func header(_ name: String) -> String? {
+            request.headers.first { $0.name == name }.map { PlatformAnswers.text($0.value) }
+        }
+        let route = String(request.url.text.dropFirst(prefix.count).prefix { $0 != "?" })
+        routes.append(route)
+        if header("kindly-bot-key") != "bot-1" { violations.append("\(route): bot key") }
+        switch route {
+        case "connect":
+            if header("Authorization") != nil { violations.append("connect with a token") }
+            return PlatformAnswers.json(
+                200, #"{"chat_id":"\#(header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
+        case "auth/chat":
+            let bearer = String((header("Authorization") ?? "").dropFirst(7))
+            binds.append((bearer, header("kindly-chat-uuid")))
+            if header("kindly-chatbubble-token") == nil {
+                violations.append("no chat token")
+                return PlatformAnswers.json(401, #"{"error":"no such chat"}"#)
+            }
+            if let bindFailure { return .failure(bindFailure) }
+            if refused.contains(bearer) { return PlatformAnswers.json(401, #"{"error":"signature"}"#) }
+            return PlatformAnswers.json(bindStatus, bindStatus == 200 ? "{\(expiry)}" : "")
+        case "auth/chat/invalidate":
+            let bearer = String((header("Authorization") ?? "").dropFirst(7))
+            ends.append(bearer)
+            if let invalidateFailure { return .failure(invalidateFailure) }
+            if refused.contains(bearer) { return PlatformAnswers.json(401, "") }
+            return PlatformAnswers.json(invalidateStatus, "{}")
+        default: return PlatformAnswers.json(404, "")
+        }
+    }
+}
+
+extension KindlyBot {
+    /// The account `bot` at this bot.
+    static func account(
+        hasSource: Bool = true, connecting: KindlyDefinition.Connecting = .broker, isStrict: Bool = false,
+        base: String = "https://bot.example/chatbubble/v2", access: AccessRules = .nobody
+    ) throws -> AccountDefinition {
+        let source = try HTTPSource(
+            url: HTTPURL("https://backend.example/token"), fields: FieldMap(token: "token"))
+        return AccountDefinition(
+            name: Definitions.name("bot"), provider: .kindly,
+            platform: .kindly(
+                KindlyDefinition(
+                    botKey: "bot-1", market: "market", connecting: connecting,
+                    baseURL: try HTTPURL(base), isAtHashStrict: isStrict)),
+            source: hasSource ? .http(source) : nil, access: access)
+    }
+
+    /// A daemon with that account, whose requests this bot and its backend answer at once, and a client.
+    func stage(_ account: AccountDefinition? = nil) throws -> (Stage, MemoryConnection) {
+        let stage = try Stage(accounts: [account ?? Self.account()])
+        stage.fetcher.backend = { [unowned self] in answer($0) }
+        stage.advance(.zero)
+        return (stage, try #require(stage.connect()))
+    }
+}
+
+extension Stage {
+    /// The id of the account's chat.
+    func chat(_ client: MemoryConnection) -> String {
+        let answer = call(client, "chat.id", #"{"account":"bot"}"#)
+        return String(answer.split(separator: "\"").drop { $0 != "chat_id" }.dropFirst(2).first ?? "")
+    }
+}
