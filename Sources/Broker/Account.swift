@@ -34,6 +34,8 @@ package final class Account {
 
     /// What was told last, to whoever listens: each change is told from one to the next.
     package internal(set) var told: Told
+    /// Renewals of its session at social.plus; numbers only grow (R201).
+    package internal(set) var renewals: (succeeded: Int64, failed: Int64) = (0, 0)
     /// What its platform's machine said last of each topic.
     package internal(set) var reported: [PlatformChange.Topic: PlatformChange.Word] = [:]
     /// What was told to be noticeable about its credential; nil where its platform has no words for that.

@@ -186,11 +186,9 @@ package final class Broker {
                 [weak self] failure in
                 self?.apply(.committed(generation, failure), to: account)
             }
-        case .answer(let waiter, let answer):
-            self.answer(waiter, account, .session(answer))
-            if case .rejection(isAccepted: true) = answer {
-                apply(.tokenExpired(isRefused: true), toSessionOf: account)
-            }
+        case .answer(let waiter, .rejection(isAccepted: true)) where account.socialPlus != nil:
+            apply(.tokenRejected(waiter), toSessionOf: account, caller: waiter)
+        case .answer(let waiter, let answer): self.answer(waiter, account, .session(answer))
         case .announce(let change):
             if !account.isGone { announce(change, account) }
         }

@@ -1,5 +1,6 @@
 package import CredentialCore
 import Log
+import Providers
 
 /// What is said of changes: each once, and in order.
 extension Broker {
@@ -51,7 +52,6 @@ extension Broker {
         case .replaced(let generation):
             spread(account)
             identityReplaced(account)
-            sessionInstalled(account)
             log.log(
                 .notice, "Credential replaced", id: MessageID.credentialReplaced,
                 (.account, .public(account.name.text)), (.generation, .integer(generation.number)))
@@ -79,6 +79,14 @@ extension Broker {
         tellGeneration(of: account)
         tellWarnings(of: account)
         if case .notStored(let failure) = change { observer?.broker(reports: failure, of: account) }
+        // Where somebody signs out nothing was asked.
+        if case .refreshFailed(let failure) = change, let machine = account.socialPlus,
+            machine.state.isSession, !machine.isRevocationOwed
+        {
+            observer?.broker(reports: account, renewalFailed: failure)
+        }
         if case .expiryChanged = change { observer?.broker(reportsExpiryOf: account) }
+        // Behind the token that it is of, and before whoever waits for that is served.
+        if case .replaced = change { sessionInstalled(account) }
     }
 }

@@ -58,8 +58,8 @@ package enum BrokerAnswer: Sendable {
     /// What the caller gave was not taken.
     case refused(RefreshFailure)
     case shuttingDown
-    /// What became of what was asked of a session; and whether a failure is the platform's own word.
-    case socialPlus(SocialPlusReply, isPlatformsWord: Bool)
+    /// What became of what was asked of a session.
+    case socialPlus(SocialPlusReply)
 }
 
 /// Whoever speaks for the broker's callers.
@@ -79,6 +79,8 @@ package protocol BrokerObserver: AnyObject {
     func broker(reports failure: StoreFailure, of account: Account)
     /// A platform's machine is in another state.
     func broker(reports change: PlatformChange, of account: Account)
+    /// Its session at social.plus could not be renewed, the first time in a row; it is tried again.
+    func broker(reports account: Account, renewalFailed failure: RefreshFailure)
     /// Something has become noticeable about its credential.
     func broker(warns warning: PlatformChange.Word, of account: Account)
     /// Somebody was signed in to it, and conversations of its device move to that user (R88).

@@ -128,6 +128,9 @@ package struct Schedule: Equatable, Sendable {
             wall: refreshAt - forward, boot: expiry.boot - (expiresAt - refreshAt) - forward)
     }
 
+    /// Whether it lives less than twice as long as it is refreshed ahead of its end.
+    package var isShortLived: Bool { lifetime / 2 < Self.leeway }
+
     /// At equality it has expired (RFC 7519 §4.1.4: "on or after").
     @inline(__always)
     package func isExpired(at now: Instant) -> Bool {

@@ -140,7 +140,8 @@ extension RPCServer {
                 writer.key("rules")
                 AccountDefinitionJSON.writePolicy(account.definition.access, to: &writer)
             }
-            CredentialReply.writePlatform(account, self.now, to: &writer)
+            CredentialReply.writePlatform(
+                account, self.broker.outlookOnSession(of: account), self.now, to: &writer)
             CredentialReply.writeTrouble(account, role, self.now, to: &writer)
             writer.endObject()
         }

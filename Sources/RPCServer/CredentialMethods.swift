@@ -76,7 +76,8 @@ extension RPCServer {
     func credentialsInspect(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, role) = try account(parameters, call, needs: .use)
         call.answer { writer in
-            CredentialReply.writeInspection(account, role, self.now, self.control, to: &writer)
+            let outlook = self.broker.outlookOnSession(of: account)
+            CredentialReply.writeInspection(account, role, outlook, self.now, self.control, to: &writer)
         }
     }
 
@@ -146,8 +147,8 @@ enum CredentialReply {
     }
 
     static func writeInspection(
-        _ account: Account, _ role: Role, _ now: Instant, _ control: any DaemonControl,
-        to writer: inout JSONWriter
+        _ account: Account, _ role: Role, _ outlook: SocialPlusOutlook?, _ now: Instant,
+        _ control: any DaemonControl, to writer: inout JSONWriter
     ) {
         writer.beginObject()
         writeSummary(account, now, to: &writer)
@@ -169,7 +170,7 @@ enum CredentialReply {
             if let issuer = held.credential.issuer { writer.string(issuer) } else { writer.null() }
             writer.expiries(held.expiries)
         }
-        writePlatform(account, now, to: &writer)
+        writePlatform(account, outlook, now, to: &writer)
         writeTrouble(account, role, now, to: &writer)
         writer.endObject()
     }

@@ -247,6 +247,17 @@ enum Metrics {
         for state in SessionState.allCases {
             text += "chatauth_accounts{state=\"\(state.rawValue)\"} \(counts[state] ?? 0)\n"
         }
+        let sessions = broker.accountsByName().filter { $0.definition.provider == .socialPlus }
+        func renewals(_ name: String, _ help: String, _ count: (Account) -> Int64) {
+            text += "# TYPE chatauth_\(name) counter\n# HELP chatauth_\(name) \(help)\n"
+            for account in sessions {
+                text += "chatauth_\(name)_total{account=\"\(account.name.text)\"} \(count(account))\n"
+            }
+        }
+        renewals("session_renewals", "Renewals that brought a session another token.") {
+            $0.renewals.succeeded
+        }
+        renewals("session_renewals_failed", "Renewals that brought none.") { $0.renewals.failed }
         return text + "# EOF\n"
     }
 }

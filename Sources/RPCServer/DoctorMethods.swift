@@ -13,7 +13,7 @@ extension RPCServer {
         broker.probe(account) { [unowned self] outcome in
             let reached = outcome.map { DoctorReply.reached($0) } ?? []
             let waiter = wait(call) { [unowned self] answer in
-                diagnose(call, account, reached + DoctorReply.checked(answer))
+                diagnose(call, account, reached + DoctorReply.checked(answer, account.definition))
             }
             broker.check(account, waiter: waiter)
         }
@@ -177,16 +177,10 @@ enum DoctorReply {
     }
 
     /// What came of trying the source; nothing where there is none.
-    static func checked(_ answer: BrokerAnswer) -> [Finding] {
+    static func checked(_ answer: BrokerAnswer, _ definition: AccountDefinition) -> [Finding] {
         switch answer {
         case .checked(nil): [Finding(.ok, .sourceWorks, "the source gives a credential")]
-        case .checked(let failure?):
-            [
-                Finding(
-                    .error, .sourceFailing, "the source gives no credential now",
-                    fix: "see the reason beside it",
-                    failure: failure)
-            ]
+        case .checked(let failure?): [Doctor.sourceFailing(failure, of: definition)]
         default: []
         }
     }

@@ -17,9 +17,9 @@ extension CallFailure {
             self.init(.storeSealed, "the store is sealed; chatauth status says what is missing")
         case .gated(.notLoggedIn):
             self.init(.sessionStateInvalid, "nobody is logged in; chatauth session login does that")
-        case .gated(.establishing):
+        case .gated(.establishing), .gated(.ending):
             self.init(
-                .sessionStateInvalid, "a login is under way; try again when it has ended",
+                .sessionStateInvalid, "a login or its end is under way; try again when that is over",
                 retryAfter: .seconds(1))
         case .gated(.terminated):
             self.init(
@@ -72,6 +72,11 @@ extension CallFailure {
         case .rateLimited(let retryAfter):
             self.init(
                 .rateLimited, "forced too often; the next time is after a pause", retryAfter: retryAfter)
+        case .refusedTooOften(let retryAfter):
+            self.init(
+                .rateLimited,
+                "the platform refused too often within a minute; the next time is after a pause",
+                retryAfter: retryAfter)
         case .store(let failure): self.init(failure)
         case .shuttingDown:
             self.init(.shuttingDown, "the daemon is stopping", retryAfter: .seconds(1))

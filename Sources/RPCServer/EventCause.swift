@@ -50,6 +50,13 @@ enum EventCause {
     }
 
     private static func need(_ session: CredentialSession) -> String {
+        switch session.gate {
+        case .terminated: return "terminated"
+        case .ending: return "session_ended"
+        case .notLoggedIn: return "not_logged_in"
+        case .establishing: return "establishing"
+        case nil: break
+        }
         if let reason = session.signIn { return reason.rawValue }
         if session.traits.needsHandler { return "handler_required" }
         return session.held == nil && session.generation > .none ? "signed_out" : "no_source"

@@ -1,6 +1,7 @@
 package import Broker
 package import CredentialCore
 import JSON
+import Providers
 
 /// What the broker reports, as notifications: `from` and `to` of what changed, and why.
 extension RPCServer: BrokerObserver {
@@ -84,6 +85,20 @@ extension RPCServer: BrokerObserver {
         let (topic, method) = change.topic.event
         publish(topic, method, account) { writer in
             writer.change(from: change.from?.text, to: change.to.text, change.cause.text)
+        }
+    }
+
+    /// Tells subscribers that a session could not be renewed, and when that is tried again (R177).
+    package func broker(reports account: Account, renewalFailed failure: RefreshFailure) {
+        let outlook = broker.outlookOnSession(of: account)
+        publish(.session, "session.renewal_failed", account) { writer in
+            if let outlook {
+                writer.key("state")
+                writer.string(outlook.state.rawValue)
+                writer.moment("next_renewal_at", outlook.nextRenewal)
+            }
+            writer.key("error")
+            writer.refreshFailure(failure)
         }
     }
 

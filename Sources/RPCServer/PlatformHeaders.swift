@@ -145,7 +145,9 @@ extension SessionFailure {
     fileprivate var leavesChatAnonymous: Bool {
         switch self {
         case .noSource, .signInNeeded, .refresh, .deadlineExceeded: true
-        case .stopped, .parked, .sealed, .gated, .rateLimited, .store, .shuttingDown: false
+        case .stopped, .parked, .sealed, .gated, .rateLimited, .refusedTooOften, .store,
+            .shuttingDown:
+            false
         }
     }
 }

@@ -5,11 +5,18 @@ import Providers
 
 /// What `account.show` and `credentials.inspect` say of an account at its platform.
 extension CredentialReply {
-    /// Writes `warnings`, what is noticeable about the credential (R15, R18, R24, R40), and for what is bound behind its
-    /// installation `binding`; nothing for accounts without a platform.
-    static func writePlatform(_ account: Account, _ now: Instant, to writer: inout JSONWriter) {
+    /// Writes `warnings`, what is noticeable about the credential (R15, R18, R24, R40, R201), for what is bound behind its
+    /// installation `binding`, and `session` where there is one (R202); nothing for accounts without a platform.
+    static func writePlatform(
+        _ account: Account, _ outlook: SocialPlusOutlook?, _ now: Instant, to writer: inout JSONWriter
+    ) {
         writer.warnings(account.warnings(at: now))
         writeBinding(account, to: &writer)
+        guard let outlook else { return }
+        writer.key("session")
+        writer.beginObject()
+        writer.session(outlook, of: account)
+        writer.endObject()
     }
 
     private static func writeBinding(_ account: Account, to writer: inout JSONWriter) {

@@ -28,8 +28,41 @@ extension CallFailure {
         }
     }
 
-    /// `isPlatformsWord`: what failed is what the platform said, not what a handler or a source did.
-    init(_ failure: SocialPlusSessionFailure, isPlatformsWord: Bool, of method: Method) {
+    /// Why a login came to nothing, as whoever logged in was told.
+    init(_ setback: SocialPlusSetback) {
+        let failure = setback.failure
+        let method: Method = setback.kind == .default ? .sessionLogin : .sessionLoginWithAccessToken
+        switch (setback.step, failure.cause) {
+        case (.request, _) where failure.kind == .malformed:
+            self.init(.credentialMalformed, "the access token is no JWT with the claim userId")
+        case (.request, _): self.init(SocialPlusSessionFailure.handlerRequired, of: method)
+        case (.timeout, _): self.init(SocialPlusSessionFailure.loginTimeout, of: method)
+        case (.store, .store(let failure)): self.init(failure, of: method)
+        case (.store, _): self.init(StoreFailure.full, of: method)
+        case (.session, _), (.verification, _), (.handler, _), (.source, _):
+            self.init(SocialPlusSessionFailure.exchange(failure), of: method)
+        }
+    }
+
+    /// What the disk refused, and what that means for the session.
+    init(_ failure: StoreFailure, of method: Method) {
+        let base = CallFailure(failure)
+        guard case .kind(.storeFull) = base.code else {
+            self = base
+            return
+        }
+        let rest =
+            switch method {
+            case .sessionLogin, .sessionLoginWithAccessToken:
+                "; nobody is logged in, so log in again when there is room"
+            case .sessionLogout, .sessionSecureLogout, .sessionReport:
+                "; it is so nevertheless, and a restart would forget that: call it again when there is room"
+            default: ""
+            }
+        self.init(.storeFull, base.message + rest)
+    }
+
+    init(_ failure: SocialPlusSessionFailure, of method: Method) {
         switch failure {
         case .stateInvalid(let state): self.init(.sessionStateInvalid, Self.words(for: state))
         case .handlerRequired:
@@ -45,11 +78,16 @@ extension CallFailure {
         case .renewalUnknown:
             self.init(.sessionStateInvalid, "no renewal waits for a token under that number, any more")
         case .revokeFailed(let failure):
-            self.init(.revokeFailed, "the platform did not revoke the session; nothing was changed")
+            let hint =
+                SocialPlusRules.isTokenRefused(failure)
+                ? ": it takes the token no more, and chatauth session logout ends the session here" : ""
+            self.init(
+                .revokeFailed, "the platform did not revoke the session; nothing was changed" + hint,
+                retryAfter: failure.retryAfter)
             httpStatus = failure.httpStatus
             providerCode = failure.providerCode
         case .exchange(let failure):
-            if isPlatformsWord {
+            if failure.party == .platform {
                 self.init(platforms: failure, isLogin: method != .sessionRenew)
             } else if method == .sessionRenew {
                 self.init(offered: failure)

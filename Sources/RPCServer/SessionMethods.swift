@@ -33,16 +33,20 @@ extension RPCServer {
         }
         // Whether there is somebody for the next one comes first: without that no token is of use (R191).
         if let failure = broker.accessTokenRefusal(account) {
-            var told = CallFailure(failure, isPlatformsWord: false, of: call.method)
+            if failure == .handlerRequired {
+                broker.loginWasRefused(account, RefreshFailure(.handlerRequired), .accessToken)
+            }
+            var told = CallFailure(failure, of: call.method)
             told.account = account.name
             throw told
         }
-        let credential = try accessToken(token)
+        let credential: Credential
         let user: SocialPlusUser
-        do throws(SocialPlusAccessToken.Failure) {
-            user = try SocialPlusAccessToken.user(of: token)
+        do throws(CallFailure) {
+            (credential, user) = try (accessToken(token), self.user(of: token))
         } catch {
-            throw CallFailure(error)
+            broker.loginWasRefused(account, RefreshFailure(.malformed), .accessToken)
+            throw error
         }
         let patience = try patience(parameters, call)
         broker.logIn(
@@ -128,6 +132,14 @@ extension RPCServer {
         }
     }
 
+    private func user(of token: SecretBytes) throws(CallFailure) -> SocialPlusUser {
+        do throws(SocialPlusAccessToken.Failure) {
+            return try SocialPlusAccessToken.user(of: token)
+        } catch {
+            throw CallFailure(error)
+        }
+    }
+
     /// How long the caller waits for a login; nil: as long as it takes, which is limited.
     private func patience(
         _ parameters: borrowing Parameters, _ call: Call
@@ -138,12 +150,18 @@ extension RPCServer {
 
     private func waitForSession(_ call: Call, _ account: Account) -> WaiterID {
         wait(call) { [unowned self] answer in
-            guard case .socialPlus(let reply, let isPlatformsWord) = answer else {
-                return fail(call, answer, account)
+            let reply: SocialPlusReply
+            switch answer {
+            case .socialPlus(let said): reply = said
+            case .session(.failure(.store(let failure))):
+                var told = CallFailure(failure, of: call.method)
+                told.account = account.name
+                return call.fail(told)
+            default: return fail(call, answer, account)
             }
             switch reply {
             case .failure(let failure):
-                var told = CallFailure(failure, isPlatformsWord: isPlatformsWord, of: call.method)
+                var told = CallFailure(failure, of: call.method)
                 told.account = account.name
                 call.fail(told)
             case .reported(let isAccepted): answerSession(call, account, ("accepted", isAccepted))
@@ -167,36 +185,9 @@ extension RPCServer {
         }
     }
 
-    /// Writes how a session is, never its token (R162, R202, R205).
     private func writeSession(_ account: Account, to writer: inout JSONWriter) {
         writer.key("account")
         writer.string(account.name.text)
-        guard let outlook = broker.outlookOnSession(of: account) else { return }
-        writer.key("state")
-        writer.string(outlook.state.rawValue)
-        writer.key("user_id")
-        if let userID = outlook.userID { writer.string(userID) } else { writer.null() }
-        writer.key("kind")
-        writer.string(outlook.kind.rawValue)
-        writer.key("device_id")
-        if let device = broker.device(of: account) { writer.string(device.text) } else { writer.null() }
-        writer.moment("expires_at", account.session.schedule?.expiresAt)
-        writer.key("generation")
-        writer.integer(account.session.generation.number)
-        writer.key("handler")
-        writer.bool(outlook.hasHandler)
-        writer.moment("next_renewal_at", outlook.nextRenewal)
-        if let renewalID = outlook.renewalID {
-            writer.key("renewal_id")
-            writer.string(String(renewalID))
-        }
-        if let code = outlook.terminationCode {
-            writer.key("termination_code")
-            writer.string(code)
-        }
-        if let obstacle = outlook.obstacle {
-            writer.key("why_no_renew")
-            writer.string(obstacle.rawValue)
-        }
+        if let outlook = broker.outlookOnSession(of: account) { writer.session(outlook, of: account) }
     }
 }

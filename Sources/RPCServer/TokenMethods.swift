@@ -2,6 +2,7 @@ import Broker
 import ChatAuthAPI
 import CredentialCore
 import JSON
+import Providers
 import Secrets
 
 /// `token.*`, `headers.get` and `auth.refresh`.
@@ -65,11 +66,13 @@ extension RPCServer {
         let (account, role) = try account(parameters, call, needs: .use)
         let generation = try parameters.integer("generation").map { Generation($0) }
         _ = try parameters.integer("http_status")
-        _ = try parameters.text("code", limit: 64)
+        let code = try parameters.text("code", limit: 64).flatMap { Int64($0) }
         let waiter = wait(call) { [unowned self] answer in
-            guard case .session(.rejection(let isAccepted)) = answer else {
-                fail(call, answer, account)
-                return
+            let isAccepted: Bool
+            switch answer {
+            case .session(.rejection(let accepted)): isAccepted = accepted
+            case .socialPlus(.reported(let accepted)): isAccepted = accepted
+            default: return fail(call, answer, account)
             }
             call.answer { writer in
                 writer.beginObject()
@@ -82,7 +85,7 @@ extension RPCServer {
                 writer.endObject()
             }
         }
-        broker.apply(.rejected(waiter: waiter, generation: generation, role: role), to: account)
+        broker.reject(account, generation, code: code, role: role, waiter: waiter)
     }
 
     func authAuthenticate(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {

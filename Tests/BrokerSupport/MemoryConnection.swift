@@ -28,7 +28,11 @@ package final class MemoryConnection: Connection {
     package func send(_ bytes: Span<UInt8>) {
         guard !isClosed, !closesWhenFlushed else { return }
         sends += 1
-        for index in 0..<bytes.count { sent.append(bytes[index]) }
+        // A local copy first: each access to a member of a class is checked in a debug build.
+        var copy: [UInt8] = []
+        copy.reserveCapacity(bytes.count)
+        for index in 0..<bytes.count { copy.append(bytes[index]) }
+        sent += copy
         if !isReading { unsentBytes += bytes.count }
     }
 

@@ -5,6 +5,8 @@ package final class MemoryStore: StorePort {
     package weak var observer: (any StoreObserver)?
     /// Answers every change with this instead of doing it.
     package var failure: StoreFailure?
+    /// A disk that does not answer.
+    package var isHeld = false
     package private(set) var waiting: [StoreChange] = []
     package private(set) var submitted: [StoreChange] = []
     package private(set) var credentials: [AccountName: StoredCredential] = [:]
@@ -51,7 +53,7 @@ package final class MemoryStore: StorePort {
     /// Does the oldest change and answers it; false when there is none.
     @discardableResult
     package func completeOne() -> Bool {
-        guard !waiting.isEmpty else { return false }
+        guard !isHeld, !waiting.isEmpty else { return false }
         let change = waiting.removeFirst()
         let outcome = failure ?? perform(change.operation)
         observer?.storeDidComplete(StoreCompletion(id: change.id, failure: outcome))

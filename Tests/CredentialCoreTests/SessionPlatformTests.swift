@@ -169,6 +169,36 @@ import Testing
         #expect(bench.answer(waiter) == .token(.none))
     }
 
+    @Test(arguments: [SessionGate.notLoggedIn, .terminated])
+    func `R178, R179: who waits while a session ends is told when that can be seen, and of nothing else`(
+        _ gate: SessionGate
+    ) {
+        let bench = SessionBench.fetched()
+        bench.advance(2)
+        let waiters = [bench.refresh(), bench.get(force: true, role: .operate)]
+        bench.apply(.gated(.ending))
+        #expect(bench.cancelled.count == 1)
+        let late = bench.get()
+        bench.delete()
+        bench.commit()
+        #expect((waiters + [late]).allSatisfy { bench.answer($0) == nil })
+        bench.apply(.gated(gate))
+        #expect((waiters + [late]).allSatisfy { bench.answer($0) == .failure(.gated(gate)) })
+        #expect(bench.starts.count == 2)
+    }
+
+    @Test func `R173: who asks for a refresh during a login is answered by its end`() {
+        let bench = SessionBench()
+        bench.apply(.gated(.establishing))
+        let waiters = [bench.refresh(), bench.get(minValid: 7200)]
+        bench.save("session", lifetime: 3600)
+        bench.commit()
+        #expect(waiters.allSatisfy { bench.answer($0) == nil })
+        bench.apply(.gated(nil))
+        #expect(bench.answer(waiters[0]) == .refreshed)
+        #expect(bench.starts.count == 1)
+    }
+
     @Test func `R174: who waits for a login that fails is told that nobody is logged in`() {
         let bench = SessionBench(hasSource: false)
         bench.apply(.gated(.establishing))

@@ -314,6 +314,18 @@ private func bot(
 }
 
 @Suite struct `The doctor of social.plus accounts` {
+    private func loggedOut(
+        _ failure: RefreshFailure, _ step: SocialPlusSetback.Step, _ kind: SocialPlusKind = .default,
+        source: SourceDefinition? = nil
+    ) throws -> Finding {
+        let findings = Doctor.findings(
+            try facts(.notLoggedIn, source: source) {
+                $0.loginSetback = SocialPlusSetback(failure, step, kind, at: now.wall)
+            })
+        #expect(findings.map(\.code) == [.loginFailed])
+        return try #require(findings.first)
+    }
+
     private func facts(
         _ state: SocialPlusState, _ kind: SocialPlusKind = .default, isSecure: Bool = true,
         source: SourceDefinition? = nil, _ change: (inout AccountFacts) throws -> Void = { _ in }
@@ -343,10 +355,7 @@ private func bot(
             #expect(running[0].fix?.contains(part) == true)
         }
         #expect(running[0].message.contains("30 s"))
-        #expect(
-            summary(try facts(.notLoggedIn) { $0.failure = RefreshFailure(.timeout) }).contains {
-                $0 == "error login_failed R200"
-            })
+        #expect(try loggedOut(RefreshFailure(.timeout), .timeout).requirement == 200)
     }
 
     @Test func `R154: a login that is refused may be in the wrong region`() throws {
@@ -354,17 +363,66 @@ private func bot(
             RefreshFailure(.rejected, httpStatus: 401, providerCode: "400100"),
             RefreshFailure(.upstreamError, httpStatus: 404),
         ] {
-            let findings = Doctor.findings(try facts(.notLoggedIn) { $0.platformFailure = failure })
-            #expect(findings.map(\.requirement) == [154])
-            #expect(findings[0].fix?.contains("region") == true)
+            let finding = try loggedOut(failure, .session)
+            #expect(finding.requirement == 154)
+            #expect(finding.fix?.contains("region that is configured (eu)") == true)
         }
+    }
+
+    @Test func `R154: a region is called by its name, whichever way it was configured`() throws {
+        for (base, place) in [
+            ("https://apix.sg.amity.co", "sg"), ("https://api.us.amity.co", "us"),
+            ("https://apix.eu.amity.co/v2", "eu"),
+            ("http://127.0.0.1:4180/socialplus/club", "http://127.0.0.1:4180/socialplus/club"),
+            ("https://apix.xx.amity.co", "https://apix.xx.amity.co"),
+        ] {
+            let network = SocialPlusDefinition(apiKey: .file(path: "/key"), baseURL: try HTTPURL(base))
+            #expect(network.place == place)
+        }
+    }
+
+    @Test
+    func `R159, R160, R204: a wrong key, a token that is none and a signature nobody knows are told apart`()
+        throws
+    {
+        let refused = RefreshFailure(.rejected, httpStatus: 401, providerCode: "400100")
+        let minting = SourceDefinition.http(
+            HTTPSource(
+                url: try HTTPURL("https://apix.eu.amity.co/api/v4/authentication/token"),
+                headers: [.init(name: "x-server-key", value: .secret(.file(path: "/key"), prefix: ""))]))
+        let backend = SourceDefinition.http(HTTPSource(url: try HTTPURL("https://backend.example/")))
+        let plain = RefreshFailure(.rejected, httpStatus: 401)
+        let cases: [(Finding, String, Int)] = [
+            (try loggedOut(plain, .source, source: minting), "server_key", 159),
+            (
+                try loggedOut(RefreshFailure(.rejected, httpStatus: 403), .source, source: minting),
+                "turn secure mode on", 157
+            ),
+            (
+                try loggedOut(RefreshFailure(.upstreamError, httpStatus: 404), .source, source: minting),
+                "region or url", 154
+            ),
+            (try loggedOut(plain, .source, source: backend), "signed in there", 160),
+            (try loggedOut(RefreshFailure(.unreachable), .source, source: backend), "account check", 200),
+            (try loggedOut(RefreshFailure(.callbackRejected), .handler), "handler list", 160),
+            (try loggedOut(RefreshFailure(.malformed), .handler), "an object with auth_token", 201),
+            (try loggedOut(refused, .session), "auth token must be of this user", 154),
+            (
+                try loggedOut(refused, .verification, .accessToken), "key that is configured in the console",
+                204
+            ),
+            (try loggedOut(RefreshFailure(.storeFull), .store), "free space", 174),
+        ]
+        for (finding, fix, requirement) in cases {
+            #expect(finding.fix?.contains(fix) == true && finding.requirement == requirement)
+        }
+        #expect(Set(cases.map(\.0.message)).count == cases.count)
     }
 
     @Test func `R198: a user who is banned or deleted is told so, and not sent to look for keys`() throws {
         for (code, word) in [("400312", "banned"), ("400400", "deleted")] {
             let failure = RefreshFailure(.rejected, httpStatus: 403, providerCode: code)
-            let findings = Doctor.findings(try facts(.notLoggedIn) { $0.platformFailure = failure })
-            #expect(findings[0].fix?.contains(word) == true)
+            #expect(try loggedOut(failure, .session).fix?.contains(word) == true)
         }
     }
 
@@ -383,8 +441,13 @@ private func bot(
             $0.schedule = Schedule(expiries: expiries, receivedAt: now, now: now)
         }
         #expect(summary(short) == ["warning lifetime_short R201"])
-        let failing = try facts(.tokenExpired) { $0.failure = RefreshFailure(.callbackRejected) }
+        let failure = RefreshFailure(.callbackRejected)
+        let failing = try facts(.tokenExpired) {
+            $0.failure = failure
+            $0.renewalSetback = SocialPlusSetback(failure, .handler, .default, at: now.wall)
+        }
         #expect(summary(failing).contains("error renewal_failing R201"))
+        #expect(Doctor.findings(failing)[0].fix?.contains("handler list") == true)
     }
 
     @Test func `R158, R202: a session that nobody renews, or of which nobody knows the end, is said`() throws
@@ -412,15 +475,15 @@ private func bot(
     }
 
     @Test func `R204: why a login with an access token failed at once is told apart`() throws {
-        func fix(_ kind: RefreshFailure.Kind, _ status: Int? = nil) throws -> String {
-            let findings = Doctor.findings(
-                try facts(.notLoggedIn) { $0.platformFailure = RefreshFailure(kind, httpStatus: status) })
-            return findings[0].fix ?? ""
+        func fix(
+            _ kind: RefreshFailure.Kind, _ step: SocialPlusSetback.Step, _ status: Int? = nil
+        ) throws -> String {
+            try loggedOut(RefreshFailure(kind, httpStatus: status), step, .accessToken).fix ?? ""
         }
-        #expect(try fix(.handlerRequired).contains("handler"))
-        #expect(try fix(.malformed).contains("userId"))
-        #expect(try fix(.rejected, 401).contains("api_key"))
-        #expect(try fix(.unreachable).contains("--online"))
+        #expect(try fix(.handlerRequired, .request).contains("session.on_token_renew"))
+        #expect(try fix(.malformed, .request).contains("userId"))
+        #expect(try fix(.rejected, .verification, 401).contains("console"))
+        #expect(try fix(.unreachable, .verification).contains("--online"))
     }
 
     @Test func `R205: a handler that is not called is of the other kind, not there, or its user is banned`()

@@ -19,14 +19,14 @@ import Testing
 
     @Test func `R175, R176: an expired session becomes established again`() throws {
         var bench = try bench(.established)
-        bench.apply(.tokenExpired(isRefused: false))
+        bench.apply(.tokenExpired)
         bench.apply(.renewalDue(.handler, isForced: false))
         bench.apply(.offered(nil, 1, .authToken(secret("t"))))
         bench.apply(.exchangeSucceeded(1, issuedAt: nil, refreshToken: nil))
         #expect(
             bench.take() == [
                 "persist token_expired", "established > token_expired expired", "want renewal",
-                "ask handler session.will_renew u-1", "session u-1 t", "accept", "persist established",
+                "ask handler session.will_renew u-1", "session u-1 t", "persist established", "accept",
                 "token_expired > established renewed", "renewed",
             ])
     }
@@ -37,7 +37,7 @@ import Testing
         bench.apply(.exchangeSucceeded(1, issuedAt: WallTime(seconds: 9), refreshToken: nil))
         #expect(
             bench.take() == [
-                "ask handler session.will_renew u-1", "session u-1 t", "accept", "persist established",
+                "ask handler session.will_renew u-1", "session u-1 t", "persist established", "accept",
                 "renewed",
             ])
     }
@@ -136,7 +136,7 @@ import Testing
         #expect(
             bench.take() == [
                 "ask handler session.will_renew u-1", "renewal declined alreadyRunning",
-                "answer 1 \(unknown)", "answer 2 offerTaken", "session u-1 t", "answer 3 \(unknown)",
+                "answer 1 \(unknown)", "session u-1 t", "answer 2 offerTaken", "answer 3 \(unknown)",
             ])
         #expect(bench.session.renewalID == nil)
         bench.apply(.exchangeSucceeded(1, issuedAt: nil, refreshToken: nil))
@@ -150,8 +150,8 @@ import Testing
         bench.apply(.offered(WaiterID(1), 1, .authToken(secret("with space"))))
         #expect(
             bench.take().suffix(2) == [
-                "answer 1 \(SocialPlusReply.failure(.exchange(RefreshFailure(.malformed))))",
                 "renewal failed malformed",
+                "answer 1 \(SocialPlusReply.failure(.exchange(RefreshFailure(.malformed))))",
             ])
         bench.apply(.offered(WaiterID(2), 1, .authToken(secret("t"))))
         #expect(bench.take() == ["answer 2 \(SocialPlusReply.failure(.renewalUnknown))"])
@@ -167,8 +167,8 @@ import Testing
         #expect(
             bench.take() == [
                 "ask handler session.will_renew u-1", "cancel", "ask handler session.will_renew u-1",
-                "answer 1 \(SocialPlusReply.failure(.renewalUnknown))", "answer 2 offerTaken",
-                "session u-1 new",
+                "answer 1 \(SocialPlusReply.failure(.renewalUnknown))", "session u-1 new",
+                "answer 2 offerTaken",
             ])
     }
 
@@ -199,7 +199,7 @@ import Testing
         try unverified.mustRenew(with: token(#"{"userId":"u-1"}"#))
         #expect(
             unverified.take().suffix(4) == [
-                "accept unverified", "persist established", "token_expired > established renewed", "renewed",
+                "persist established", "accept unverified", "token_expired > established renewed", "renewed",
             ])
 
         for (payload, kind) in [

@@ -181,7 +181,8 @@ import Testing
                 state: .established, kind: .accessToken, user: user, issuedAt: WallTime(seconds: -5),
                 refreshToken: secret("r\\")),
             SocialPlusRecord(state: .tokenExpired, user: user, terminationCode: "1"),
-            SocialPlusRecord(state: .terminated, user: user, terminationCode: "400312"),
+            SocialPlusRecord(state: .terminated, user: user, terminationCode: "400312", isRevoking: true),
+            SocialPlusRecord(state: .established, user: user, isRevoking: true),
         ]
         let texts = records.map { shown($0?.json()) }
         #expect(
@@ -190,6 +191,7 @@ import Testing
                 #"{"state":"established","kind":"access_token","user_id":"u\"1","display_name":"Ada ä","issued_at":-5,"refresh_token":"r\\"}"#,
                 #"{"state":"token_expired","kind":"default","user_id":"u\"1","display_name":"Ada ä"}"#,
                 #"{"state":"terminated","kind":"default","user_id":"u\"1","display_name":"Ada ä","termination_code":"400312"}"#,
+                #"{"state":"established","kind":"default","user_id":"u\"1","display_name":"Ada ä","revoking":true}"#,
             ])
         for text in texts {
             #expect(shown(SocialPlusRecord(json: secret(text ?? ""))?.json()) == text)
@@ -245,8 +247,8 @@ import Testing
         login.apply(.logoutRequested(WaiterID(2)))
         #expect(
             login.take() == [
-                "cancel", "answer 1 \(SocialPlusReply.failure(.loggedOut))",
-                "establishing > not_logged_in logged_out", "answer 2 loggedOut(wasLoggedOut: false)",
+                "cancel", "establishing > not_logged_in logged_out",
+                "answer 1 \(SocialPlusReply.failure(.loggedOut))", "answer 2 loggedOut(wasLoggedOut: false)",
             ])
         login.apply(.exchangeSucceeded(1, issuedAt: nil, refreshToken: nil))
         #expect(login.take() == [])
@@ -256,8 +258,10 @@ import Testing
         _ = renewal.take()
         renewal.apply(.logoutRequested(WaiterID(1)))
         #expect(
-            renewal.take().prefix(3) == [
-                "cancel", "renewal declined \(SocialPlusRefusal.stateInvalid(.notLoggedIn))", "clear",
+            renewal.take() == [
+                "cancel", "clear", "persist not_logged_in", "token_expired > not_logged_in logged_out",
+                "renewal declined \(SocialPlusRefusal.stateInvalid(.notLoggedIn))",
+                "answer 1 loggedOut(wasLoggedOut: false)",
             ])
         renewal.apply(.exchangeSucceeded(1, issuedAt: nil, refreshToken: nil))
         #expect(renewal.take() == [])
@@ -269,7 +273,7 @@ import Testing
         bench.apply(.secureLogoutRequested(WaiterID(2)))
         bench.apply(.renewalDue(.handler, isForced: true))
         #expect(bench.session.state == .established)
-        #expect(bench.take() == ["revoke", "renewal declined signingOut"])
+        #expect(bench.take() == ["persist established", "revoke", "renewal declined signingOut"])
         bench.apply(.revoked(1))
         #expect(
             bench.take() == [
@@ -286,7 +290,8 @@ import Testing
         bench.apply(.revocationFailed(1, RefreshFailure(kind)))
         #expect(
             bench.take() == [
-                "revoke", "answer 1 \(SocialPlusReply.failure(.revokeFailed(RefreshFailure(kind))))",
+                "persist established", "revoke", "persist established",
+                "answer 1 \(SocialPlusReply.failure(.revokeFailed(RefreshFailure(kind))))",
             ])
         #expect(shown(bench.session.record?.json()) == before)
         bench.mustRenew()
@@ -297,8 +302,9 @@ import Testing
         bench.mustRenew()
         _ = bench.take()
         bench.apply(.secureLogoutRequested(WaiterID(1)))
-        #expect(bench.take() == ["cancel", "renewal declined signingOut", "revoke"])
-        bench.apply(.tokenExpired(isRefused: false))
+        #expect(
+            bench.take() == ["cancel", "renewal declined signingOut", "persist established", "revoke"])
+        bench.apply(.tokenExpired)
         #expect(bench.take() == ["persist token_expired", "established > token_expired expired"])
         bench.apply(.revocationFailed(2, RefreshFailure(.timeout)))
         #expect(bench.take().last == "want renewal")
@@ -310,7 +316,7 @@ import Testing
         var bench = try SocialPlusBench(.established)
         bench.apply(.secureLogoutRequested(WaiterID(1)))
         bench.apply(.logoutRequested(WaiterID(2)))
-        #expect(bench.take() == ["revoke"])
+        #expect(bench.take() == ["persist established", "revoke"])
         bench.apply(.revocationFailed(1, RefreshFailure(.timeout)))
         #expect(
             bench.take() == [
@@ -318,6 +324,86 @@ import Testing
                 "persist not_logged_in", "established > not_logged_in logged_out",
                 "answer 2 loggedOut(wasLoggedOut: false)",
             ])
+    }
+
+    @Test func `R164: a secure logout during a login waits for it, and revokes what came of it`() throws {
+        var made = try SocialPlusBench(.establishing)
+        made.apply(.secureLogoutRequested(WaiterID(2)))
+        made.apply(.logoutRequested(WaiterID(3)))
+        #expect(made.take() == [])
+        made.apply(.exchangeSucceeded(1, issuedAt: nil, refreshToken: nil))
+        #expect(
+            made.take() == [
+                "accept", "persist established", "establishing > established logged_in",
+                #"answer 1 loggedIn(userID: "u-1")"#, "persist established", "revoke",
+            ])
+        made.apply(.revoked(2))
+        #expect(
+            made.take().suffix(3) == [
+                "established > not_logged_in revoked", "answer 2 loggedOut(wasLoggedOut: false)",
+                "answer 3 loggedOut(wasLoggedOut: false)",
+            ])
+    }
+
+    @Test func `R164, R174: where the login fails there is nothing to revoke`() throws {
+        var failed = try SocialPlusBench(.establishing)
+        failed.apply(.secureLogoutRequested(WaiterID(2)))
+        failed.apply(.exchangeFailed(1, RefreshFailure(.unreachable)))
+        #expect(
+            failed.take() == [
+                "establishing > not_logged_in login_failed",
+                "answer 1 \(SocialPlusReply.failure(.exchange(RefreshFailure(.unreachable))))",
+                "answer 2 loggedOut(wasLoggedOut: true)",
+            ])
+        var late = try SocialPlusBench(.establishing)
+        late.apply(.secureLogoutRequested(WaiterID(2)))
+        late.now = late.now + .seconds(30)
+        late.apply(.wokeUp)
+        #expect(late.take().last == "answer 2 loggedOut(wasLoggedOut: true)")
+        // Nothing was asked of the platform yet.
+        var asking = try SocialPlusBench(.notLoggedIn)
+        asking.apply(.loginRequested(WaiterID(1), try SocialPlusBench.user(), .from(.source)))
+        asking.apply(.secureLogoutRequested(WaiterID(2)))
+        #expect(asking.take().last == "answer 2 loggedOut(wasLoggedOut: false)")
+    }
+
+    @Test func `R164: a secure logout that was cut short is finished after a restart`() throws {
+        var cut = try SocialPlusBench(.established)
+        cut.apply(.secureLogoutRequested(WaiterID(1)))
+        let row = try #require(cut.session.record?.json())
+        cut.apply(.revocationCutShort(1, wasSent: true))
+        #expect(
+            cut.take().last
+                == "answer 1 \(SocialPlusReply.failure(.revokeFailed(RefreshFailure(.sourceUnavailable))))")
+        #expect(shown(cut.session.record?.json()) == shown(row) && cut.session.isRevocationDue)
+        cut.apply(.renewalDue(.handler, isForced: true))
+        #expect(cut.take() == ["renewal declined signingOut"])
+
+        let ends: [(SocialPlusEvent, SocialPlusState)] = [
+            (.revoked(1), .notLoggedIn),
+            (.revocationFailed(1, RefreshFailure(.rejected, httpStatus: 401)), .notLoggedIn),
+            (.revocationFailed(1, RefreshFailure(.unreachable)), .established),
+            (.revocationFailed(1, RefreshFailure(.upstreamError, httpStatus: 500)), .established),
+            (.revocationFailed(1, Self.ban), .terminated),
+        ]
+        for (end, state) in ends {
+            var next = try SocialPlusBench()
+            next.apply(.restored(SocialPlusRecord(json: row), .valid))
+            next.apply(.revocationDue)
+            next.apply(.revocationDue)
+            #expect(next.take() == ["start > established started", "revoke"])
+            next.apply(end)
+            #expect(next.session.state == state && !next.session.isRevocationOwed)
+            #expect(next.session.record?.isRevoking == false)
+        }
+    }
+
+    @Test func `R164: what was not sent is not sent later`() throws {
+        var bench = try SocialPlusBench(.established)
+        bench.apply(.secureLogoutRequested(WaiterID(1)))
+        bench.apply(.revocationCutShort(1, wasSent: false))
+        #expect(bench.take().dropFirst(2).first == "persist established")
+        #expect(!bench.session.isRevocationDue && bench.session.record?.isRevoking == false)
     }
 
     @Test(arguments: [SocialPlusState.established, .tokenExpired])
@@ -336,13 +422,14 @@ import Testing
             #expect(bench.session.terminationCode == "400312")
             bench.apply(.renewalDue(.handler, isForced: true))
             bench.apply(.supplierChanged(.handler))
-            bench.apply(.tokenExpired(isRefused: true))
+            bench.apply(.tokenRejected(WaiterID(6)))
             bench.apply(.accessTokenLoginRequested(WaiterID(8), try SocialPlusBench.user(), token, .handler))
             bench.now = bench.now + .seconds(3600)
             bench.apply(.wokeUp)
             #expect(
                 bench.take() == [
                     "renewal declined \(SocialPlusRefusal.stateInvalid(.terminated))",
+                    "answer 6 reported(isAccepted: true)",
                     "answer 8 \(SocialPlusReply.failure(.stateInvalid(.terminated)))",
                 ])
         }

@@ -114,10 +114,10 @@ struct SocialPlusRow: Sendable, CustomTestStringConvertible {
             $0.apply(.wokeUp)
         },
         SocialPlusRow("the token expired", [.established: .tokenExpired]) {
-            $0.apply(.tokenExpired(isRefused: false))
+            $0.apply(.tokenExpired)
         },
         SocialPlusRow("the token was refused", [.established: .tokenExpired]) {
-            $0.apply(.tokenExpired(isRefused: true))
+            $0.apply(.tokenRejected($0.caller()))
         },
         SocialPlusRow("a renewal succeeded", [.tokenExpired: .established]) {
             guard $0.renew() else { return }
@@ -159,23 +159,40 @@ struct SocialPlusRow: Sendable, CustomTestStringConvertible {
         SocialPlusRow("logout", with(out, [.start: .notLoggedIn])) {
             $0.apply(.logoutRequested($0.caller()))
         },
-        SocialPlusRow(
-            "secure logout begun", [.establishing: .notLoggedIn, .terminated: .notLoggedIn]
-        ) { $0.apply(.secureLogoutRequested($0.caller())) },
-        SocialPlusRow("secure logout done", out) {
+        SocialPlusRow("secure logout begun", [.terminated: .notLoggedIn]) {
+            $0.apply(.secureLogoutRequested($0.caller()))
+        },
+        SocialPlusRow("secure logout done", with(out, [.establishing: .establishing])) {
             $0.apply(.secureLogoutRequested($0.caller()))
             $0.apply(.revoked($0.pending))
         },
+        SocialPlusRow("secure logout of what a login makes", out) {
+            $0.apply(.secureLogoutRequested($0.caller()))
+            $0.apply(.exchangeSucceeded($0.pending, issuedAt: nil, refreshToken: nil))
+            $0.apply(.revoked($0.pending))
+        },
         SocialPlusRow(
-            "secure logout failed", [.establishing: .notLoggedIn, .terminated: .notLoggedIn]
+            "secure logout of a login that fails", [.establishing: .notLoggedIn, .terminated: .notLoggedIn]
         ) {
+            $0.apply(.secureLogoutRequested($0.caller()))
+            $0.apply(.exchangeFailed($0.pending, RefreshFailure(.rejected)))
+        },
+        SocialPlusRow("secure logout failed", [.terminated: .notLoggedIn]) {
             $0.apply(.secureLogoutRequested($0.caller()))
             $0.apply(.revocationFailed($0.pending, RefreshFailure(.timeout)))
         },
-        SocialPlusRow(
-            "secure logout met a ban",
-            with(ended, [.establishing: .notLoggedIn, .terminated: .notLoggedIn])
-        ) {
+        SocialPlusRow("secure logout cut short", [.terminated: .notLoggedIn]) {
+            $0.apply(.secureLogoutRequested($0.caller()))
+            $0.apply(.revocationCutShort($0.pending, wasSent: true))
+        },
+        SocialPlusRow("secure logout finished", with(out, [.establishing: .establishing])) {
+            $0.apply(.secureLogoutRequested($0.caller()))
+            $0.apply(.revocationCutShort($0.pending, wasSent: true))
+            $0.apply(.revocationDue)
+            $0.apply(.revocationFailed($0.pending, RefreshFailure(.rejected, httpStatus: 401)))
+        },
+        SocialPlusRow("nothing to finish") { $0.apply(.revocationDue) },
+        SocialPlusRow("secure logout met a ban", with(ended, [.terminated: .notLoggedIn])) {
             $0.apply(.secureLogoutRequested($0.caller()))
             $0.apply(.revocationFailed($0.pending, ban))
         },

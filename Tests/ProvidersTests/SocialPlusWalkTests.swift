@@ -60,7 +60,9 @@ private struct Walker {
         case 0:
             let state = SocialPlusState.allCases.randomElement(using: &random) ?? .start
             let kind: SocialPlusKind = chance(2) ? .default : .accessToken
-            let record = chance(6) ? nil : SocialPlusRecord(state: state, kind: kind, user: user)
+            let record =
+                chance(6)
+                ? nil : SocialPlusRecord(state: state, kind: kind, user: user, isRevoking: chance(4))
             if bench.session.state == .start { disk = record.flatMap { shown($0.json()) } }
             return .restored(record, SocialPlusEvent.Held.allCases.randomElement(using: &random) ?? .nothing)
         case 1, 2: return .loginRequested(caller(), user, .authToken(secret("t")))
@@ -74,7 +76,7 @@ private struct Walker {
             return .exchangeSucceeded(
                 number(), issuedAt: WallTime(seconds: 5), refreshToken: secret("r"))
         case 13: return .exchangeFailed(number(), failure())
-        case 14: return .tokenExpired(isRefused: chance(2))
+        case 14: return chance(2) ? .tokenExpired : .tokenRejected(caller())
         case 15, 16, 17:
             openRenewals += 1
             return .renewalDue(supplier(), isForced: chance(3))
@@ -83,7 +85,13 @@ private struct Walker {
             return .reported(caller(), code: [400_312, 400_100, 400_311].randomElement(using: &random) ?? 0)
         case 20: return .callFailed(failure())
         case 21: return chance(2) ? .logoutRequested(caller()) : .secureLogoutRequested(caller())
-        case 22: return chance(2) ? .revoked(number()) : .revocationFailed(number(), failure())
+        case 22:
+            switch Int.random(in: 0..<4, using: &random) {
+            case 0: return .revoked(number())
+            case 1: return .revocationFailed(number(), failure())
+            case 2: return .revocationCutShort(number(), wasSent: chance(2))
+            default: return .revocationDue
+            }
         default:
             bench.now = bench.now + .seconds(Int64.random(in: 0..<700, using: &random))
             return .wokeUp
@@ -94,7 +102,7 @@ private struct Walker {
         let before = bench.session.state
         switch event {
         case .exchangeSucceeded(let id, _, _), .exchangeFailed(let id, _), .revoked(let id),
-            .revocationFailed(let id, _), .offered(_, let id, _):
+            .revocationFailed(let id, _), .revocationCutShort(let id, _), .offered(_, let id, _):
             // What is over is out no more; what was not expected in this way still is, and an answer that was taken goes on.
             let effects = bench.apply(event)
             var isIgnored = effects.isEmpty
@@ -169,7 +177,10 @@ private func <= (condition: Bool, consequence: Bool) -> Bool { !condition || con
             // In the end everybody is signed out, and nobody waits.
             let last = walker.caller()
             walker.step(.logoutRequested(last))
-            if let id = walker.out.first { walker.step(.revocationFailed(id, RefreshFailure(.timeout))) }
+            if let id = walker.out.first {
+                walker.step(.exchangeFailed(id, RefreshFailure(.timeout)))
+                walker.step(.revocationFailed(id, RefreshFailure(.timeout)))
+            }
             #expect(walker.bench.session.state == .notLoggedIn)
             #expect(walker.asked == walker.answered)
             #expect(walker.openRenewals == 0)

@@ -20,7 +20,7 @@ private struct View {
                 ("state", "account"), ("generation", "token"), ("auth", "auth"), ("identity", "identity"),
                 ("session", "session"),
             ] {
-                if let value = field(member, of: part), value != "null" { states["\(name)/\(topic)"] = value }
+                if let value = part.member(member), value != "null" { states["\(name)/\(topic)"] = value }
             }
             if part.contains(#""handler":["credential.fetch"]"#) { states["\(name)/handler"] = "registered" }
         }
@@ -32,12 +32,12 @@ private struct View {
             isLost = true
             return nil
         }
-        guard let method = field("method", of: line), method.hasSuffix(".changed"),
+        guard let method = line.member("method"), method.hasSuffix(".changed"),
             method != "daemon.changed",
             !isLost
         else { return nil }
-        guard let name = field("account", of: line), let from = field("from", of: line),
-            let to = field("to", of: line), field("cause", of: line) != nil
+        guard let name = line.member("account"), let from = line.member("from"),
+            let to = line.member("to"), line.member("cause") != nil
         else { return "incomplete: \(line)" }
         let key = "\(name)/\(method.dropLast(8))"
         let known = states[key] ?? (method == "handler.changed" && from != "null" ? "absent" : "null")
@@ -46,15 +46,6 @@ private struct View {
         states[key] = to == "null" || to == "absent" ? nil : to
         return nil
     }
-}
-
-/// The first value of a member, without quotes.
-private func field(_ name: String, of text: String) -> String? {
-    let parts = text.components(separatedBy: "\"\(name)\":")
-    guard parts.count > 1 else { return nil }
-    let rest = parts[1]
-    if rest.hasPrefix("\"") { return String(rest.dropFirst().prefix { $0 != "\"" }) }
-    return String(rest.prefix { $0 != "," && $0 != "}" && $0 != "]" })
 }
 
 extension String {

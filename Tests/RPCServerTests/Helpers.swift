@@ -54,3 +54,13 @@ extension Stage {
         return (stage, try #require(stage.connect()))
     }
 }
+
+extension String {
+    /// The first value of a member, without quotes; nil where there is none.
+    func member(_ name: String) -> String? {
+        guard let start = firstRange(of: "\"\(name)\":") else { return nil }
+        let rest = self[start.upperBound...]
+        if rest.hasPrefix("\"") { return String(rest.dropFirst().prefix { $0 != "\"" }) }
+        return String(rest.prefix { $0 != "," && $0 != "}" && $0 != "]" })
+    }
+}

@@ -465,6 +465,30 @@ private final class Agent {
                 #""auth_state":"identified""#))
     }
 
+    @Test func `a row of refused tokens is held back, those that wait for their turn too`() throws {
+        let (stage, client) = try stage()
+        let others = try (0..<8).map { _ in try #require(stage.connect()) }
+        stage.fetcher.backend = nil
+        for (number, other) in others.enumerated() {
+            stage.receive(
+                #"{"jsonrpc":"2.0","id":1,"method":"identity.identify","params":{"account":"desk","token":"bad-\#(number)"}}"#
+                    + "\n", from: other)
+        }
+        stage.fetcher.backend = { [agent] in agent.answer($0) }
+        stage.run()
+        #expect(agent.verifications.count == 5)
+        let answers = others.map { $0.take() }
+        #expect(answers.prefix(5).allSatisfy { $0.contains(#""kind":"credential_rejected""#) })
+        #expect(
+            answers.dropFirst(5).allSatisfy {
+                $0.contains(#""kind":"rate_limited","retryable":true,"retry_after_seconds":60"#)
+            })
+        stage.advance(.seconds(60))
+        #expect(
+            stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#).contains(
+                #""auth_state":"identified""#))
+    }
+
     @Test func `R103: what a source says of another user signs nobody out`() throws {
         // {"user_id":"u-42"} and {"user_id":"u-7"}
         let ours = "e30.eyJ1c2VyX2lkIjoidS00MiJ9.eA"

@@ -130,10 +130,62 @@ import Testing
         let (stage, client) = try network.stage()
         _ = stage.call(client, "device.id", #"{"account":"app"}"#)
         stage.store.failure = .full
-        #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains(#""kind":"store_full""#))
+        let answer = stage.session(client, "login", #","auth_token":"at-1""#)
+        #expect(answer.contains(#""kind":"store_full""#))
+        #expect(answer.contains("nobody is logged in, so log in again when there is room"))
+        // Nobody would ever end what the platform made.
+        #expect(network.log == ["POST at-1", "DELETE access-1"])
         stage.store.failure = nil
         #expect(stage.state(client) == "not_logged_in" && stage.token(client) == Self.noSession)
         #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains("established"))
+    }
+
+    @Test func `R174: where the platform does not end a session that the disk did not take that is logged`()
+        throws
+    {
+        let (stage, client) = try network.stage()
+        _ = stage.call(client, "device.id", #"{"account":"app"}"#)
+        stage.store.failure = .full
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.login", #","auth_token":"at-1""#)
+        stage.fetcher.end(network.answer(try #require(stage.fetcher.out.first)))
+        stage.run()
+        let other = try #require(stage.connect())
+        #expect(client.take().isEmpty && stage.state(other) == "establishing")
+        // Whoever gives the login up meanwhile does not keep the session open.
+        #expect(stage.session(other, "logout").contains(#""state":"not_logged_in""#))
+        #expect(client.take().contains("somebody logged out meanwhile"))
+        #expect(stage.fetcher.out.count == 1 && stage.fetcher.cancelled.isEmpty)
+        stage.fetcher.fail(.connectionLost)
+        stage.run()
+        #expect(
+            stage.records.lines.contains {
+                $0.contains("A session that the disk did not take stays open at the platform")
+            })
+    }
+
+    @Test
+    func `R174, R190: an access token that the disk does not take is the customer's, and is not revoked`()
+        throws
+    {
+        let (stage, client) = try network.stage()
+        let handler = try #require(stage.connect())
+        stage.register(handler, "session.on_token_renew")
+        stage.store.failure = .full
+        let token = "e30.eyJ1c2VySWQiOiJhbm5hIn0.c2ln"
+        #expect(
+            stage.session(client, "login_with_access_token", #","access_token":"\#(token)""#).contains(
+                #""kind":"store_full""#))
+        #expect(network.log == ["GET \(token)"] && stage.state(client) == "not_logged_in")
+    }
+
+    @Test func `R174: without room for the device nothing is sent at all`() throws {
+        let (stage, client) = try network.stage()
+        stage.store.failure = .full
+        #expect(
+            stage.session(client, "login", #","auth_token":"at-1""#).contains(
+                "the disk refused it; free space in the state directory; nobody is logged in"))
+        #expect(network.log.isEmpty)
     }
 
     @Test func `a second login waits for a logout`() throws {
@@ -197,13 +249,67 @@ import Testing
                     retryable: true, rest: #","http_status":503,"account":"app""#))
         network.refusal = nil
         network.isDown = true
+        stage.advance(.seconds(1))
         #expect(stage.session(client, "secure_logout").contains(#""kind":"revoke_failed""#))
         #expect(stage.session(client, "state") == before.0 && stage.token(client) == before.1)
         #expect(watcher.take().isEmpty)
         network.isDown = false
+        stage.advance(.seconds(2))
         #expect(stage.session(client, "secure_logout").contains(#""state":"not_logged_in""#))
         #expect(network.log == ["DELETE access-1", "DELETE access-1", "DELETE access-1"])
         #expect(network.violations.isEmpty && stage.token(client) == Self.noSession)
+    }
+
+    @Test func `a platform in trouble is not asked again at once, whatever it is asked for`() throws {
+        let (stage, client) = try loggedIn()
+        network.refusal = (503, nil)
+        _ = stage.session(client, "secure_logout")
+        network.refusal = nil
+        #expect(
+            stage.session(client, "secure_logout")
+                == Expected.error(
+                    301, "the platform (apix.eu.amity.co) answered with an error: status 503",
+                    "upstream_error",
+                    retryable: true,
+                    rest: #","retry_after_seconds":1,"http_status":503,"account":"app""#))
+        #expect(network.log == ["DELETE access-1"])
+        // What asks nobody goes on.
+        #expect(stage.session(client, "logout").contains(#""state":"not_logged_in""#))
+        #expect(stage.session(client, "secure_logout").contains(#""already_logged_out":true"#))
+        #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains("upstream_error"))
+        stage.advance(.seconds(1))
+        #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains("established"))
+    }
+
+    @Test func `a row of refused tokens is held back, each of them another`() throws {
+        let (stage, client) = try network.stage()
+        for number in 1...5 {
+            stage.advance(.seconds(5))
+            #expect(
+                stage.session(client, "login", #","auth_token":"bad-\#(number)""#).contains(
+                    #""kind":"credential_rejected""#))
+        }
+        network.forget()
+        #expect(
+            stage.session(client, "login", #","auth_token":"at-1""#)
+                == Expected.error(
+                    202,
+                    "the platform refused too often within a minute; the next time is after a pause",
+                    "rate_limited", retryable: true, rest: #","retry_after_seconds":40,"account":"app""#))
+        #expect(network.log.isEmpty)
+        stage.advance(.seconds(40))
+        #expect(stage.session(client, "login", #","auth_token":"bad-6""#).contains("credential_rejected"))
+        #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains("rate_limited"))
+        stage.advance(.seconds(5))
+        #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains("established"))
+    }
+
+    @Test func `renewals that fail do not hold up who wants to sign out`() throws {
+        let (stage, client) = try loggedIn(SocialNetwork.account(hasSource: true))
+        network.refusal = (503, nil)
+        #expect(stage.call(client, "auth.refresh", #"{"account":"app"}"#).contains(#""http_status":503"#))
+        network.refusal = nil
+        #expect(stage.session(client, "secure_logout").contains(#""state":"not_logged_in""#))
     }
 
     @Test func `what comes to a login behind a logout changes nothing`() throws {

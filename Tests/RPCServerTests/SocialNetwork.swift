@@ -10,7 +10,12 @@ final class SocialNetwork {
     /// What the customer's backend gives; nil: it refuses.
     var issued: String? = "at-1"
     var lifetime: Int64 = 3600
-    var isDown = false
+    /// What becomes of every request instead of an answer.
+    var failure: FetchFailure?
+    var isDown: Bool {
+        get { failure != nil }
+        set { failure = newValue ? .connectionFailed : nil }
+    }
     /// Answered to everything instead: status and code.
     var refusal: (status: Int, code: Int?)?
     private(set) var log: [String] = []
@@ -31,21 +36,21 @@ final class SocialNetwork {
         }
         let word = request.method == .post ? "POST" : request.method == .delete ? "DELETE" : "GET"
         let bearer = header("Authorization").map { String($0.dropFirst(7)) }
-        log.append(word + " " + (member("authToken", of: body) ?? bearer ?? "-"))
+        log.append(word + " " + (body.member("authToken") ?? bearer ?? "-"))
         if word == "POST" {
             if header("x-api-key") != "key" { violations.append("no key") }
             if bearer != nil { violations.append("a bearer beside the key") }
-            if let device = member("deviceId", of: body) { devices.append(device) }
+            if let device = body.member("deviceId") { devices.append(device) }
         } else if header("x-api-key") != nil {
             violations.append("a key beside the bearer")
         }
-        if isDown { return .failure(.connectionFailed) }
+        if let failure { return .failure(failure) }
         if let refusal {
             let code = refusal.code.map { #""code":\#($0),"# } ?? ""
             return PlatformAnswers.json(refusal.status, #"{"status":"error",\#(code)"message":"no"}"#)
         }
         guard word == "POST" else { return PlatformAnswers.json(200, #"{"success":true}"#) }
-        if let token = member("authToken", of: body), !authTokens.contains(token) {
+        if let token = body.member("authToken"), !authTokens.contains(token) {
             return PlatformAnswers.json(401, #"{"status":"error","code":400100,"message":"no"}"#)
         }
         made += 1
@@ -55,16 +60,11 @@ final class SocialNetwork {
 
     func forget() { log = [] }
 
-    private func member(_ name: String, of body: String) -> String? {
-        guard let start = body.firstRange(of: #""\#(name)":""#) else { return nil }
-        return String(body[start.upperBound...].prefix { $0 != "\"" })
-    }
-
     // MARK: Accounts
 
     static func account(
         hasSource: Bool = false, isSecure: Bool = true, logsIn: Bool = false, verifies: Bool = true,
-        base: String = "https://apix.eu.amity.co"
+        base: String = "https://apix.eu.amity.co", access: AccessRules = .nobody
     ) throws -> AccountDefinition {
         let source = try HTTPSource(
             url: HTTPURL("https://backend.example/token"), fields: FieldMap(token: "token"))
@@ -75,14 +75,15 @@ final class SocialNetwork {
                 SocialPlusDefinition(
                     apiKey: .secret(key), baseURL: try HTTPURL(base), userID: "anna", isSecureMode: isSecure,
                     logsInOnStart: logsIn, verifiesAccessToken: verifies)),
-            source: hasSource ? .http(source) : nil)
+            source: hasSource ? .http(source) : nil, access: access)
     }
 
     /// A stage whose network this is, and a client.
     func stage(
-        _ account: AccountDefinition? = nil, after earlier: Stage? = nil, later: Milliseconds = .zero
+        _ account: AccountDefinition? = nil, after earlier: Stage? = nil, later: Milliseconds = .zero,
+        instance: InstanceKind = .user(uid: 1000)
     ) throws -> (Stage, MemoryConnection) {
-        let stage = try Stage(isOpen: false, accounts: [account ?? Self.account()])
+        let stage = try Stage(instance: instance, isOpen: false, accounts: [account ?? Self.account()])
         stage.store.put(
             HeldSecret(
                 name: try #require(SecretName("app-key")), value: SecretBytes("key"),
@@ -109,8 +110,7 @@ extension Stage {
     /// The session's state as `session.state` says it.
     func state(_ client: MemoryConnection) -> String {
         let answer = session(client, "state")
-        guard let start = answer.firstRange(of: #""state":""#) else { return answer }
-        return String(answer[start.upperBound...].prefix { $0 != "\"" })
+        return answer.member("state") ?? answer
     }
 
     func token(_ client: MemoryConnection) -> String {

@@ -60,8 +60,8 @@ package final class AccountPlatform {
         let giveUp: (SessionFailure) -> Void
     }
 
-    /// What the platform answered to commands that it did not carry out, and when it may be asked again.
-    var commandFailures = FailureRecord()
+    /// When the platform may be asked again for something that somebody wants.
+    var pace = CommandPace()
     /// The token that it refused last, beside which generation that was shown, and when.
     var refusedToken: (bearer: SecretBytes, beside: Generation?, failure: RefreshFailure, at: BootTime)?
 

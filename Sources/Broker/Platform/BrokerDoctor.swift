@@ -38,6 +38,8 @@ extension Broker {
             facts.bindCause = state.cause
         }
         facts.session = account.socialPlus
+        facts.loginSetback = account.platform?.work.loginSetback
+        facts.renewalSetback = account.platform?.work.renewalSetback
         facts.chatID = account.chat?.id
         facts.isChatKnown = account.chat?.isKnownToPlatform ?? false
         facts.isChatTokenMissing = account.chat?.lacksToken ?? false

@@ -87,10 +87,14 @@ extension Broker {
                 self?.answer(waiter, account, .session(.failure(failure)))
             } begin: { [weak self] attempt in
                 self?.bind(account, credential, attempt) { [weak self] outcome in
-                    self?.endCommand(of: account, attempt)
                     switch outcome {
-                    case .failure(let failure): self?.answer(waiter, account, .refused(failure))
+                    case .failure(let failure):
+                        self?.commandEnded(account, failure)
+                        self?.endCommand(of: account, attempt)
+                        self?.answer(waiter, account, .refused(failure))
                     case .success(let answer):
+                        self?.commandEnded(account, nil)
+                        self?.endCommand(of: account, attempt)
                         var bound = expiries
                         bound.backend = answer.expiry.moment
                         self?.apply(.saved(waiter: waiter, credential, bound), to: account)

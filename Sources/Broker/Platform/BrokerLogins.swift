@@ -48,9 +48,11 @@ extension Broker {
         apply(.logoutRequested(waiter), toSessionOf: account, caller: waiter)
     }
 
-    /// Has the platform end the session, and ends it here only when that has (R164).
+    /// Has the platform end the session, and ends it here only when that has (R164); one that is being made is ended once it is.
+    ///
+    /// Nobody is asked where nobody is logged in, and where the platform has ended it already.
     package func revokeSession(_ account: Account, waiter: WaiterID) {
-        guard mayAsk(account, waiter) else { return }
+        guard mayAsk(account, waiter), mayReach(account, waiter, from: \.isSession) else { return }
         forgetLogin(of: account)
         apply(.secureLogoutRequested(waiter), toSessionOf: account, caller: waiter)
     }
@@ -71,6 +73,22 @@ extension Broker {
         apply(.reported(waiter, code: code), toSessionOf: account, caller: waiter)
     }
 
+    /// Takes a refusal that a client saw; a code that ends a session does so where the client may operate the account (R178).
+    ///
+    /// Who may only use it could end everybody's session with a word: what it saw is worth a renewal, in which the platform says it
+    /// itself.
+    package func reject(
+        _ account: Account, _ generation: Generation?, code: Int64?, role: Role, waiter: WaiterID
+    ) {
+        if role >= .operate, let code, let machine = account.socialPlus, machine.state.isSession,
+            machine.rules.ends(code, isRenewal: false), account.session.standingFailure == nil,
+            generation ?? account.session.generation == account.session.generation
+        {
+            return report(account, code: code, waiter: waiter)
+        }
+        apply(.rejected(waiter: waiter, generation: generation, role: role), to: account)
+    }
+
     private func mayChange(_ account: Account, _ waiter: WaiterID) -> Bool {
         let isOpen = account.session.standing != .sealed && account.socialPlus != nil
         if isShuttingDown || !isOpen {
@@ -89,10 +107,17 @@ extension Broker {
         return true
     }
 
-    // A platform in trouble, or that asked for a pause, is left alone for a while.
     private func mayLogIn(_ account: Account, _ waiter: WaiterID) -> Bool {
-        guard mayAsk(account, waiter) else { return false }
-        guard let failure = rest(of: account) else { return true }
+        mayAsk(account, waiter) && mayReach(account, waiter) { $0 == .notLoggedIn }
+    }
+
+    /// A platform in trouble, or that refused again and again, is left alone for a while; in the other states it would not be asked.
+    private func mayReach(
+        _ account: Account, _ waiter: WaiterID, from isAsked: (SocialPlusState) -> Bool
+    ) -> Bool {
+        guard let machine = account.socialPlus, isAsked(machine.state), !machine.isRevoking,
+            let failure = rest(of: account)
+        else { return true }
         answer(waiter, account, .session(.failure(failure)))
         return false
     }
@@ -105,6 +130,7 @@ extension Broker {
     private func forgetLogin(of account: Account) {
         account.platform?.work.nextLogin = nil
         account.platform?.work.waitsForSupplier = false
+        account.platform?.work.signOuts += 1
     }
 
     // MARK: Life
@@ -153,11 +179,14 @@ extension Broker {
                 patience.waiter, account, .session(.failure(.deadlineExceeded(retryAfter: .seconds(1)))))
         }
         guard !platform.work.isBusy else { return }
+        if machine.isRevocationDue, account.session.standing == .active, !isShuttingDown {
+            apply(.revocationDue, toSessionOf: account)
+        }
         if let moment = machine.nextWakeUp, moment <= now.boot { apply(.wokeUp, toSessionOf: account) }
         if machine.state == .established, account.session.held != nil,
             account.session.schedule?.isExpired(at: now) == true
         {
-            apply(.tokenExpired(isRefused: false), toSessionOf: account)
+            apply(.tokenExpired, toSessionOf: account)
         }
         logInByItself(account)
         wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: now))
@@ -180,10 +209,11 @@ extension Broker {
                 (.account, .public(account.name.text)))
             return
         }
+        let signOuts = platform.work.signOuts
         let waiter = ownWaiter { [weak self] answer in
-            guard let self else { return }
+            guard let self, platform.work.signOuts == signOuts else { return }
             switch answer {
-            case .socialPlus(.failure(.exchange), _), .socialPlus(.failure(.loginTimeout), _),
+            case .socialPlus(.failure(.exchange)), .socialPlus(.failure(.loginTimeout)),
                 .session(.failure), .storeFailed:
                 break
             default:

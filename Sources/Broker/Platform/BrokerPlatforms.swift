@@ -87,23 +87,16 @@ extension Broker {
 
     /// Why the platform is not asked for something now; nil: it may be (R95: what it asks for itself counts as well).
     func rest(of account: Account) -> SessionFailure? {
-        guard let failures = account.platform?.commandFailures, let last = failures.last,
-            let notBefore = failures.notBefore, notBefore > clock.now.boot
-        else { return nil }
-        return .refresh(last, retryAfter: notBefore - clock.now.boot)
+        account.platform?.pace.rest(at: clock.now.boot)
     }
 
-    /// Remembers how a command ended at the platform: one in trouble, or that asks for a pause, is left alone for a while.
+    /// Remembers how something that somebody wanted ended at the platform.
     func commandEnded(_ account: Account, _ failure: RefreshFailure?) {
-        guard let platform = account.platform else { return }
-        switch failure?.kind {
-        case .unreachable, .timeout, .tls, .upstreamError, .overloaded:
-            platform.commandFailures.record(
-                failure ?? RefreshFailure(.upstreamError), at: clock.now, remaining: .max, draw: ports.draw())
-        case nil, .rejected, .terminated: platform.commandFailures = FailureRecord()
-        // What never reached the platform says nothing of it.
-        default: break
+        guard let failure else {
+            account.platform?.pace.succeed()
+            return
         }
+        account.platform?.pace.fail(failure, at: clock.now, draw: ports.draw())
     }
 
     /// Begins a command, or has it wait for the one that is under way; with `takesParked` also where what is held is parked.
@@ -126,8 +119,13 @@ extension Broker {
     }
 
     private func beginCommand(of account: Account) {
-        guard let command = account.platform?.commands.first else { return }
-        command.begin(command.attempt)
+        while let platform = account.platform, let command = platform.commands.first {
+            // What came of the one before counts for those that waited behind it.
+            guard let failure = rest(of: account) else { return command.begin(command.attempt) }
+            platform.commands.removeFirst()
+            command.attempt.cancel()
+            command.giveUp(failure)
+        }
     }
 
     /// Ends the command that is under way and begins the next.

@@ -44,7 +44,7 @@ extension Broker {
             // Only the one that is expected under that number changes anything.
             apply(.offered(nil, id, .failed(failure)), toSessionOf: account, reason: reason)
             apply(.exchangeFailed(id, failure), toSessionOf: account, reason: reason)
-            apply(.revocationFailed(id, failure), toSessionOf: account, reason: reason)
+            apply(.revocationCutShort(id, wasSent: true), toSessionOf: account, reason: reason)
         }
     }
 
@@ -52,6 +52,7 @@ extension Broker {
     func endRenewal(
         _ end: SocialPlusRenewalEnd, _ turn: SessionTurn, _ platform: AccountPlatform, _ account: Account
     ) {
+        noteRenewal(end, turn, account)
         let ticket = turn.step.ticket ?? platform.work.ticket
         if turn.step.ticket == nil { platform.work.ticket = nil }
         if let ticket, let failure = end.failure(at: clock.now.boot) {

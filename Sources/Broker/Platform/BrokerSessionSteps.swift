@@ -5,7 +5,7 @@ import Secrets
 /// What a session asks of others: suppliers for tokens, the platform for sessions.
 extension Broker {
     /// The step of that number; one before it, a question whose answer somebody else gave, is over.
-    private func beginStep(_ id: UInt64, _ account: Account) -> Attempt {
+    func beginStep(_ id: UInt64, _ account: Account) -> Attempt {
         account.platform?.work.attempts.removeValue(forKey: id)?.cancel()
         let attempt = Attempt()
         account.platform?.work.attempts[id] = attempt
@@ -13,7 +13,7 @@ extension Broker {
     }
 
     /// Ends a step; false: it was given up, and what came of it is nobody's business.
-    private func endStep(_ id: UInt64, _ attempt: Attempt, _ account: Account) -> Bool {
+    func endStep(_ id: UInt64, _ attempt: Attempt, _ account: Account) -> Bool {
         guard !attempt.isOver else { return false }
         attempt.end()
         account.platform?.work.attempts[id] = nil
@@ -24,12 +24,12 @@ extension Broker {
 
     func ask(_ question: SocialPlusQuestion, _ account: Account) {
         let attempt = beginStep(question.id, account)
+        account.platform?.work.asked = question.supplier
         let reason = question.isRenewal ? account.platform?.work.reason ?? .expiring : .authenticate
         let context = SourceContext(
             account: account.name, reason: reason, userID: question.userID, wish: question.wish)
         let offer: (SocialPlusOffer) -> Void = { [weak self] offer in
             guard let self, endStep(question.id, attempt, account) else { return }
-            if case .failed(let failure) = offer { account.platform?.bindFailure = failure }
             apply(.offered(nil, question.id, offer), toSessionOf: account)
         }
         switch question.supplier {
@@ -86,8 +86,13 @@ extension Broker {
         let purpose = purpose(account)
         withDevice(of: account) { [weak self, version] outcome in
             guard let self, !attempt.isOver else { return }
-            guard case .success(let device) = outcome else {
-                return exchangeEnded(id, attempt, account, .failure(RefreshFailure(.storeFull)))
+            let device: DeviceID
+            switch outcome {
+            case .success(let known): device = known
+            case .failure(let failure):
+                return exchangeEnded(
+                    id, attempt, account, .failure(RefreshFailure(.storeFull, cause: .store(failure))),
+                    reason: .store(failure))
             }
             caller.send(to: .socialPlus(network), for: account.name, in: attempt) {
                 secrets throws(RefreshFailure) in
@@ -104,16 +109,15 @@ extension Broker {
 
     private func exchangeEnded(
         _ id: UInt64, _ attempt: Attempt, _ account: Account,
-        _ outcome: Result<SocialPlusAnswer.Session, RefreshFailure>
+        _ outcome: Result<SocialPlusAnswer.Session, RefreshFailure>, reason: SessionFailure? = nil
     ) {
         guard endStep(id, attempt, account) else { return }
         switch outcome {
         case .failure(let failure):
-            account.platform?.bindFailure = failure
-            commandEnded(account, failure)
-            apply(.exchangeFailed(id, failure), toSessionOf: account)
+            loginEnded(account, failure)
+            apply(.exchangeFailed(id, failure), toSessionOf: account, reason: reason)
         case .success(let session):
-            commandEnded(account, nil)
+            loginEnded(account, nil)
             // What the answer says of its end is the platform's own word.
             let expiries = Expiries(backend: session.expiries.hint, exp: session.expiries.exp)
             succeed(
@@ -136,11 +140,10 @@ extension Broker {
         } completion: { [weak self] outcome in
             guard let self, endStep(id, attempt, account) else { return }
             if case .failure(let failure) = outcome {
-                account.platform?.bindFailure = failure
-                commandEnded(account, failure)
+                loginEnded(account, failure)
                 return apply(.exchangeFailed(id, failure), toSessionOf: account)
             }
-            commandEnded(account, nil)
+            loginEnded(account, nil)
             let exp = UnverifiedJWT(token.bearer)?.exp ?? .absent
             succeed(
                 id, account,
@@ -148,6 +151,11 @@ extension Broker {
                     credential: token, expiries: Expiries(exp: exp.moment),
                     hasImplausibleExpiry: exp == .implausible))
         }
+    }
+
+    // Renewals have a back-off of their own: that they fail says nothing of what somebody wants now.
+    private func loginEnded(_ account: Account, _ failure: RefreshFailure?) {
+        if failure == nil || purpose(account) == .login { commandEnded(account, failure) }
     }
 
     private func succeed(
@@ -159,31 +167,12 @@ extension Broker {
             && account.session.held?.credential.bearer.isEqual(to: brought.credential.bearer) == true
         let isOver = brought.expiries.earliest.map { $0.at <= clock.now.wall } ?? false
         if isRefused || isOver {
-            return apply(.exchangeFailed(id, RefreshFailure(.stale)), toSessionOf: account)
+            return apply(
+                .exchangeFailed(id, RefreshFailure(.stale, party: .platform)), toSessionOf: account)
         }
         apply(
             .exchangeSucceeded(id, issuedAt: issuedAt, refreshToken: refreshToken), toSessionOf: account,
             brought: brought)
-    }
-
-    func revoke(_ id: UInt64, _ account: Account) {
-        guard case .socialPlus(let network) = account.definition.platform,
-            let token = account.session.held?.credential, !account.session.isParked
-        else {
-            return apply(.revocationFailed(id, RefreshFailure(.sourceUnavailable)), toSessionOf: account)
-        }
-        let attempt = beginStep(id, account)
-        caller.send(to: .socialPlus(network), for: account.name, in: attempt) { _ throws(RefreshFailure) in
-            try SocialPlusRequests.revoke(network, token: token)
-        } read: { response throws(RefreshFailure) in
-            try SocialPlusAnswer.revoked(response, of: network)
-        } completion: { [weak self] outcome in
-            guard let self, endStep(id, attempt, account) else { return }
-            switch outcome {
-            case .success: apply(.revoked(id), toSessionOf: account)
-            case .failure(let failure): apply(.revocationFailed(id, failure), toSessionOf: account)
-            }
-        }
     }
 
     private func purpose(_ account: Account) -> SocialPlusAnswer.Purpose {

@@ -29,9 +29,11 @@ extension Broker {
             platform.work.isBusy = true
             let isDeclined = effects.contains { if case .endRenewal = $0 { true } else { false } }
             if let ticket = step.ticket, !isDeclined { platform.work.ticket = ticket }
-            // Who was banned or has left gets nothing while the disk is still asked to forget.
-            if machine.state == .terminated || machine.state == .notLoggedIn {
-                apply(.gated(machine.state.gate), to: account)
+            // Who was banned or has left gets nothing while the disk is still asked to forget; whoever waits is told when it is told.
+            if machine.state != turn.before.state,
+                machine.state == .terminated || machine.state == .notLoggedIn
+            {
+                apply(.gated(.ending), to: account)
             }
             carryOut(effects[...], turn, platform, account)
         }
@@ -63,7 +65,10 @@ extension Broker {
             case .clearCredential: return clearCredential(of: account, turn, goOn)
             case .persist(let record):
                 platform.work.record = record
-                return rememberPlatform(of: account) { _ in goOn() }
+                return rememberPlatform(of: account) { failure in
+                    turn.storeFailure = turn.storeFailure ?? failure.map { .store($0) }
+                    goOn()
+                }
             case .answer(let waiter, .loggedOut(wasLoggedOut: true))
             where account.session.held != nil:
                 // The disk did not forget it when it was asked to, or it was parked: whoever signs out means that, too.
@@ -100,12 +105,8 @@ extension Broker {
     private func announce(
         _ change: SocialPlusChange, _ platform: AccountPlatform, _ account: Account
     ) {
-        platform.work.told = change.to
-        switch change.cause {
-        case .loginTimeout: platform.bindFailure = RefreshFailure(.timeout)
-        case .loggingIn, .loggedIn, .renewed, .loggedOut, .revoked: platform.bindFailure = nil
-        case .started, .loginFailed, .expired, .unauthorized, .terminated: break
-        }
+        if change.cause == .loggedIn { platform.work.loginSetback = nil }
+        if !change.to.isSession { platform.work.renewalSetback = nil }
         if let machine = account.socialPlus {
             platform.work.supplier = supplier(of: account.definition, machine.kind)
         }
@@ -116,24 +117,38 @@ extension Broker {
                 (.account, .public(account.name.text)))
         }
         if change.to != .notLoggedIn, change.to != .establishing { platform.work.nextLogin = nil }
-        apply(.gated(change.to.gate), to: account)
-        report(
-            .session, PlatformChange.Word(change.to), cause: PlatformChange.Word(change.cause), of: account)
+        tell(change.to, cause: PlatformChange.Word(change.cause), platform, account)
+    }
+
+    /// Lets a state be seen: first to whoever listens, and then to whoever waits for what follows from it.
+    private func tell(
+        _ state: SocialPlusState, cause: PlatformChange.Word, _ platform: AccountPlatform, _ account: Account
+    ) {
+        platform.work.told = state
+        report(.session, PlatformChange.Word(state), cause: cause, of: account)
+        apply(.gated(state.gate), to: account)
     }
 
     /// Answers whoever asked.
     private func reply(
         _ waiter: WaiterID, _ reply: SocialPlusReply, _ turn: SessionTurn, _ account: Account
     ) {
+        noteLogin(reply, turn, account)
         guard account.platform?.work.callers.remove(waiter) != nil else { return }
         if account.platform?.work.patience?.waiter == waiter { account.platform?.work.patience = nil }
         switch reply {
         case .failure(.exchange) where turn.step.reason != nil,
             .failure(.revokeFailed) where turn.step.reason != nil:
             if let reason = turn.step.reason { answer(waiter, account, .session(.failure(reason))) }
-        case .loggedOut where turn.storeFailure != nil:
+        // It waited for a login that was given up: whether the platform made a session of that is not known.
+        case .loggedOut where turn.step.reason != nil && turn.before.state == .establishing:
+            if let reason = turn.step.reason { answer(waiter, account, .session(.failure(reason))) }
+        // The daemon would forget with its end what this answer says.
+        case .loggedOut where turn.storeFailure != nil,
+            .reported(isAccepted: true)
+        where turn.storeFailure != nil && account.socialPlus?.state == .terminated:
             if let failure = turn.storeFailure { answer(waiter, account, .session(.failure(failure))) }
-        default: answer(waiter, account, .socialPlus(reply, isPlatformsWord: turn.isPlatformsWord))
+        default: answer(waiter, account, .socialPlus(reply))
         }
     }
 
@@ -144,9 +159,14 @@ extension Broker {
         _ brought: SessionWork.Brought, _ turn: SessionTurn, _ platform: AccountPlatform,
         _ account: Account, _ goOn: @escaping () -> Void
     ) {
+        var isInstalled = false
+        let goOn = {
+            if !isInstalled { goOn() }
+            isInstalled = true
+        }
+        platform.work.resume = goOn
         if turn.before.state.isSession, let ticket = platform.work.ticket, account.flight?.ticket == ticket {
             platform.work.ticket = nil
-            platform.work.resume = goOn
             refreshDidEnd(
                 ticket, account,
                 .success(
@@ -161,12 +181,13 @@ extension Broker {
             guard case .session(.failure(let failure)) = answer, !turn.before.state.isSession else {
                 return goOn()
             }
+            platform.work.resume = nil
             self?.undoLogin(failure, turn, platform, account)
         }
         apply(.saved(waiter: waiter, brought.credential, brought.expiries), to: account)
     }
 
-    /// Goes on with what waited for a renewed credential to be installed.
+    /// Goes on with what waited for a credential to be installed.
     func sessionInstalled(_ account: Account) {
         guard let resume = account.platform?.work.resume else { return }
         account.platform?.work.resume = nil
@@ -182,13 +203,17 @@ extension Broker {
         platform.work.isBusy = false
         switch turn.step.event {
         case .exchangeSucceeded(let id, _, _):
-            platform.work.steps.insert(
-                SessionWork.Step(
-                    event: .exchangeFailed(id, RefreshFailure(.storeFull)), reason: failure), at: 0)
+            // The platform made a session, which nobody would ever end; an access token is the customer's, and is left alone.
+            if turn.before.kindUnderway == .default, let session = turn.step.brought?.credential {
+                withdraw(session, id, account, failure)
+            } else {
+                platform.work.steps.insert(
+                    SessionWork.Step(
+                        event: .exchangeFailed(id, RefreshFailure(.storeFull)), reason: failure), at: 0)
+            }
         case .accessTokenLoginRequested(let waiter, _, _, _):
-            platform.work.told = .notLoggedIn
-            apply(.gated(.notLoggedIn), to: account)
-            report(.session, "not_logged_in", cause: "login_failed", of: account)
+            note(RefreshFailure(.storeFull), .store, .accessToken, account)
+            tell(.notLoggedIn, cause: "login_failed", platform, account)
             if platform.work.callers.remove(waiter) != nil {
                 answer(waiter, account, .session(.failure(failure)))
             }

@@ -21,7 +21,7 @@ extension Broker {
 }
 
 extension Account {
-    /// Everything that is noticeable about what is held (R15, R18, R24, R40, R83); nil where the platform has no words for it.
+    /// Everything that is noticeable about what is held (R15, R18, R24, R40, R83, R201, R202); nil where the platform has no words for it.
     package func warnings(at now: Instant) -> [PlatformChange.Word]? {
         let held = session.held
         switch definition.platform {
@@ -35,7 +35,10 @@ extension Account {
             return ChatbaseClaims.warnings(held.credential.bearer, now: now.wall).map {
                 PlatformChange.Word($0)
             }
-        case .socialPlus, .described, nil: return nil
+        case .socialPlus:
+            guard held != nil, let schedule = session.schedule else { return [] }
+            return SocialPlusAdvice.on(schedule).map { PlatformChange.Word($0) }
+        case .described, nil: return nil
         }
     }
 }

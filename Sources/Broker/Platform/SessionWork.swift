@@ -40,7 +40,7 @@ struct SessionWork {
     var told = SocialPlusState.start
     /// Whoever is to be answered.
     var callers: Set<WaiterID> = []
-    /// Goes on once the credential that a renewal brought is installed.
+    /// Goes on once the credential that an exchange brought is installed.
     var resume: (() -> Void)?
     /// Until when somebody waits for his login.
     var patience: (waiter: WaiterID, deadline: BootTime)?
@@ -48,8 +48,16 @@ struct SessionWork {
     var nextLogin: BootTime?
     /// Whether it would, were there anybody to ask for a token.
     var waitsForSupplier = false
+    /// How the last login failed, until one succeeds.
+    var loginSetback: SocialPlusSetback?
+    /// How the last renewal failed, until one succeeds.
+    var renewalSetback: SocialPlusSetback?
+    /// Who was asked for a token last.
+    var asked = SocialPlusSupplier.nobody
     /// Logins of its own that failed in a row.
     var failedLogins: Int64 = 0
+    /// How often somebody signed out: a login of its own that was begun before is not tried again.
+    var signOuts: UInt64 = 0
 }
 
 /// One event while its effects are carried out.
@@ -57,20 +65,12 @@ final class SessionTurn {
     let step: SessionWork.Step
     /// The machine as it was.
     let before: SocialPlusSession
-    /// Why the disk did not forget what it was to forget.
+    /// Why the disk did not keep what it was to keep, or forget what it was to forget.
     var storeFailure: SessionFailure?
 
     init(_ step: SessionWork.Step, before: SocialPlusSession) {
         self.step = step
         self.before = before
-    }
-
-    /// Whether what failed is what the platform said.
-    var isPlatformsWord: Bool {
-        switch step.event {
-        case .exchangeFailed, .revocationFailed: step.reason == nil
-        default: false
-        }
     }
 }
 
@@ -85,6 +85,7 @@ extension Account {
         // While the disk is busy its answer is what comes next.
         guard let machine = socialPlus, let work = platform?.work, !work.isBusy else { return nil }
         var moments = [machine.nextWakeUp, work.patience?.deadline]
+        if machine.isRevocationDue, session.standing == .active { moments.append(now.boot) }
         if machine.state == .established, session.held != nil, let schedule = session.schedule,
             schedule.expiresAt != nil
         {

@@ -19,6 +19,10 @@ package struct SocialPlusOutlook: Sendable {
     package let terminationCode: String?
     /// Why no token is asked for; nil: one is when it is due.
     package let obstacle: Obstacle?
+    /// The install as the platform knows it; nil: none was needed yet.
+    package let device: DeviceID?
+    /// How the last login failed, until one succeeds.
+    package let loginSetback: SocialPlusSetback?
 
     /// Reasons for a session not to be renewed, under the names of the wire (R202, R205).
     package enum Obstacle: String, Sendable, CaseIterable {
@@ -35,6 +39,8 @@ package struct SocialPlusOutlook: Sendable {
         case signingOut = "signing_out"
         /// The token does not end.
         case noExpiry = "no_expiry"
+        /// The account rests.
+        case accountStopped = "account_stopped"
     }
 }
 
@@ -42,46 +48,53 @@ extension Broker {
     /// How an account's session is; nil: it has none at social.plus, or the store is sealed.
     package func outlookOnSession(of account: Account) -> SocialPlusOutlook? {
         guard let machine = account.socialPlus, let work = account.platform?.work else { return nil }
-        let now = clock.now
-        let supplier = supplier(of: account.definition, machine.kind)
-        let refusal = machine.refusal(supplier, isForced: false, at: now.boot)
-        let own: HandlerQuestion.Kind = machine.kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
-        let other: HandlerQuestion.Kind = machine.kind == .default ? .sessionOnTokenRenew : .sessionWillRenew
-        let name = account.name
-        var obstacle = refusal.map { Self.obstacle($0) }
-        if obstacle == .handlerRequired, desk.hasHandler(for: name, other) { obstacle = .otherHandler }
-        if obstacle == nil, account.session.schedule?.expiresAt == nil { obstacle = .noExpiry }
+        let refusal = machine.refusal(
+            supplier(of: account.definition, machine.kind), isForced: false, at: clock.now.boot)
+        let kinds: [HandlerQuestion.Kind] = [.sessionWillRenew, .sessionOnTokenRenew]
+        let handlers = kinds.map { desk.hasHandler(for: account.name, $0) }
+        let (own, other) = machine.kind == .default ? (handlers[0], handlers[1]) : (handlers[1], handlers[0])
+        let obstacle = obstacle(of: account, work.told, refusal, hasOtherHandler: other)
         return SocialPlusOutlook(
             state: work.told,
             userID: work.told.isSession || work.told == .terminated ? machine.user?.id : nil,
-            kind: machine.kind, hasHandler: desk.hasHandler(for: name, own),
-            nextRenewal: nextRenewal(of: account, refusal, now), renewalID: machine.renewalID,
-            terminationCode: machine.terminationCode, obstacle: obstacle)
+            kind: machine.kind, hasHandler: own,
+            nextRenewal: nextRenewal(of: account, work.told, refusal, obstacle),
+            renewalID: machine.renewalID, terminationCode: machine.terminationCode, obstacle: obstacle,
+            device: device(of: account), loginSetback: work.loginSetback)
+    }
+
+    /// Of the state that was told: one that is on its way to the disk is nobody's business yet.
+    private func obstacle(
+        of account: Account, _ told: SocialPlusState, _ refusal: SocialPlusRefusal?, hasOtherHandler: Bool
+    ) -> SocialPlusOutlook.Obstacle? {
+        switch told {
+        case .start, .notLoggedIn: return .notLoggedIn
+        case .establishing: return .establishing
+        case .terminated: return .terminated
+        case .established, .tokenExpired: break
+        }
+        if account.session.standing == .stopped { return .accountStopped }
+        return switch refusal {
+        case .stateInvalid(.terminated): .terminated
+        case .stateInvalid, .signingOut: .signingOut
+        case .handlerRequired: hasOtherHandler ? .otherHandler : .handlerRequired
+        case .paused: .paused
+        case .alreadyRunning: .renewing
+        case nil: told == .established && account.session.schedule?.expiresAt == nil ? .noExpiry : nil
+        }
     }
 
     private func nextRenewal(
-        of account: Account, _ refusal: SocialPlusRefusal?, _ now: Instant
+        of account: Account, _ told: SocialPlusState, _ refusal: SocialPlusRefusal?,
+        _ obstacle: SocialPlusOutlook.Obstacle?
     ) -> WallTime? {
-        switch refusal {
-        case .paused(let until): return now.wall + (until - now.boot)
-        case .some: return nil
-        case nil: break
+        let now = clock.now
+        if case .paused(let until) = refusal, obstacle == .paused { return now.wall + (until - now.boot) }
+        guard obstacle == nil else { return nil }
+        let session = account.session
+        guard told == .tokenExpired || session.failures.last != nil || session.signIn != nil else {
+            return session.schedule?.refreshAt
         }
-        if account.session.failures.last != nil, let next = account.session.nextAttempt(at: now) {
-            return now.wall + (next - now.boot)
-        }
-        return account.session.schedule?.refreshAt
-    }
-
-    private static func obstacle(_ refusal: SocialPlusRefusal) -> SocialPlusOutlook.Obstacle {
-        switch refusal {
-        case .stateInvalid(.terminated): .terminated
-        case .stateInvalid(.establishing): .establishing
-        case .stateInvalid: .notLoggedIn
-        case .handlerRequired: .handlerRequired
-        case .paused: .paused
-        case .alreadyRunning: .renewing
-        case .signingOut: .signingOut
-        }
+        return session.nextAttempt(at: now).map { now.wall + ($0 - now.boot) } ?? now.wall
     }
 }

@@ -236,7 +236,7 @@ package struct CredentialSession: Sendable {
         if !traits.hasSource {
             wanted = nil
             if distrust == .rejected { distrust = nil }
-            answerAll(.failure(absence), &effects)
+            if !isGatePassing { answerAll(.failure(absence), &effects) }
         }
         if isParked { answerAll(.failure(.parked), &effects) }
         return effects

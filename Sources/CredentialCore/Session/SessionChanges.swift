@@ -56,6 +56,7 @@ extension CredentialSession {
         signIn = nil
         failures = FailureRecord()
         if hadFailed { effects.append(.announce(.recovered)) }
+        guard !isGatePassing else { return }
         serveWaiters(isRefreshed: reason != nil, now, &effects)
         resumeWaiters(now, &effects)
     }
@@ -117,6 +118,7 @@ extension CredentialSession {
             failures = FailureRecord()
         }
         effects.append(.announce(.deleted(removed)))
+        guard !isGatePassing else { return }
         let isLasting = traits.staysSignedOut || !traits.hasSource
         answerAll(
             .failure(.signInNeeded(.signedOut, retryAfter: isLasting ? nil : Self.attemptSpacing)), &effects)
@@ -153,15 +155,19 @@ extension CredentialSession {
             wanted = nil
             if let failure = standingFailure { answerAll(.failure(failure), &effects) }
         case .establishing: giveUpFlight(&effects)
+        case .ending:
+            giveUpFlight(&effects)
+            wanted = nil
         case nil:
             serveWaiters(isRefreshed: false, now, &effects)
+            resumeWaiters(now, &effects)
             wokeUp(now, draw, &effects)
         }
     }
 
     /// Goes on for those who wait when a change came to nothing, or brought too little.
     mutating func resumeWaiters(_ now: Instant, _ effects: inout [SessionEffect]) {
-        guard !waiters.isEmpty || wanted != nil, flight == nil, !isChangeBeingStored, gate != .establishing
+        guard !waiters.isEmpty || wanted != nil, flight == nil, !isChangeBeingStored, !isGatePassing
         else { return }
         if canBegin(now) {
             startRefresh(now, &effects)

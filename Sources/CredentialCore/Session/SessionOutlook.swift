@@ -62,6 +62,9 @@ extension CredentialSession {
     /// Whether the platform refused what is held, and nothing better was to be had.
     package var isRefused: Bool { signIn == .credentialRejected || signIn == .expired }
 
+    /// Whether waiters are answered only when the gate is another.
+    var isGatePassing: Bool { gate?.isPassing ?? false }
+
     /// Whether something is on its way to the disk that will replace or remove what is held.
     var isChangeBeingStored: Bool {
         commits.contains { commit in
@@ -137,7 +140,7 @@ extension CredentialSession {
     private var gateFailure: SessionFailure? {
         switch gate {
         case .notLoggedIn, .terminated: gate.map { .gated($0) }
-        case .establishing, nil: nil
+        case .establishing, .ending, nil: nil
         }
     }
 

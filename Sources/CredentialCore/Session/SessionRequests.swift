@@ -80,7 +80,7 @@ extension CredentialSession {
     ) {
         // Nothing but the second between two attempts in the way: a caller may as well wait for it.
         guard
-            flight != nil || isChangeBeingStored || gate == .establishing || mayRefresh && !isBackingOff(now)
+            flight != nil || isChangeBeingStored || isGatePassing || mayRefresh && !isBackingOff(now)
         else {
             effects.append(.answer(request.waiter, .failure(nothingValid(now))))
             return

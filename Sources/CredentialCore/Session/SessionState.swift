@@ -61,8 +61,13 @@ package enum SessionGate: Equatable, Sendable {
     case notLoggedIn
     /// A login is out: who asks for a token waits for it.
     case establishing
+    /// The session is over, and that is on its way to the disk: who asks for a token is told when it can be seen.
+    case ending
     /// The platform ended it for good: the user was banned or deleted.
     case terminated
+
+    /// Whether another comes soon: whoever asks waits, and nobody is answered by what happens meanwhile.
+    var isPassing: Bool { self == .establishing || self == .ending }
 }
 
 /// Identifies whoever waits for an answer; given by the caller, never used twice.
@@ -199,6 +204,8 @@ package enum SessionFailure: Error, Equatable, Sendable {
     case refresh(RefreshFailure, retryAfter: Milliseconds)
     case deadlineExceeded(retryAfter: Milliseconds)
     case rateLimited(retryAfter: Milliseconds)
+    /// The platform refused again and again, and is shown nothing for a while.
+    case refusedTooOften(retryAfter: Milliseconds)
     case store(StoreFailure)
     case shuttingDown
 }

@@ -42,6 +42,10 @@ package struct AccountFacts: Sendable {
     package var isPair: Bool?
     /// The session at social.plus.
     package var session: SocialPlusSession?
+    /// How its last login failed, until one succeeds.
+    package var loginSetback: SocialPlusSetback?
+    /// How its last renewal failed, until one succeeds.
+    package var renewalSetback: SocialPlusSetback?
 
     /// Takes what there always is.
     package init(definition: AccountDefinition, now: Instant, state: SessionState) {

@@ -1,4 +1,4 @@
-import CredentialCore
+package import CredentialCore
 
 /// Explains how an account is: symptoms as the platforms' own tables have them, from what the daemon knows (R63 to R72, R200 to R205).
 ///
@@ -16,6 +16,20 @@ package enum Doctor {
             findings.append(Finding(.ok, .nothingFound, "nothing is wrong that can be seen from here"))
         }
         return findings.ordered
+    }
+
+    /// What came of asking the source of an account just now.
+    package static func sourceFailing(_ failure: RefreshFailure, of definition: AccountDefinition) -> Finding
+    {
+        guard case .socialPlus(let network) = definition.platform else {
+            return Finding(
+                .error, .sourceFailing, "the source gives no credential now",
+                fix: "see the reason beside it", failure: failure)
+        }
+        let advice = SetbackAdvice(source: failure, definition, network)
+        return Finding(
+            .error, .sourceFailing, "the source gives no token now: " + advice.message, fix: advice.fix,
+            requirement: advice.requirement, failure: failure)
     }
 
     // What stands before everything else: while it does, the rest says nothing.

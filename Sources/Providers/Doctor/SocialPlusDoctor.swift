@@ -18,7 +18,7 @@ enum SocialPlusDoctor {
                     fix:
                         "lift the ban in the console, then chatauth session logout and session login \(name(facts))",
                     requirement: 205))
-        case .established, .tokenExpired: findings += running(facts, session)
+        case .established, .tokenExpired: findings += running(facts, session, network)
         }
         if !network.isSecureMode {
             findings.append(
@@ -34,8 +34,13 @@ enum SocialPlusDoctor {
     // MARK: Before there is a session
 
     private static func loggedOut(_ facts: AccountFacts, _ network: SocialPlusDefinition) -> [Finding] {
-        if let failure = facts.failure ?? facts.platformFailure {
-            return [loginFailed(failure, facts, network)]
+        if let setback = facts.loginSetback {
+            let advice = SetbackAdvice(setback, facts.definition, network)
+            return [
+                Finding(
+                    .error, .loginFailed, "the last login failed: " + advice.message, fix: advice.fix,
+                    requirement: advice.requirement, failure: setback.failure)
+            ]
         }
         let canAsk = facts.definition.source != nil || facts.handlers.contains(.credentialFetch)
         return [
@@ -55,52 +60,15 @@ enum SocialPlusDoctor {
             .warning, .loginRunning,
             "a login is under way; it is given up \(network.loginTimeout.count / 1000) s after it began",
             fix:
-                "where that goes on: the API key, the region (\(place(network))), whoever gives the auth token, and the way to the network (chatauth doctor --online \(name(facts)))",
-            requirement: 200, failure: facts.platformFailure)
-    }
-
-    private static func loginFailed(
-        _ failure: RefreshFailure, _ facts: AccountFacts, _ network: SocialPlusDefinition
-    ) -> Finding {
-        let fix: String
-        let requirement: Int
-        switch (failure.kind, failure.httpStatus) {
-        case _ where failure.providerCode == String(SocialPlusCode.globallyBanned):
-            requirement = 198
-            fix = "the user is banned from the network: lift the ban in the console"
-        case _ where failure.providerCode == String(SocialPlusCode.notFound):
-            requirement = 198
-            fix = "the platform knows no such user any more: it was deleted"
-        case (.rejected, nil), (.callbackRejected, _):
-            requirement = 160
-            fix =
-                "whoever gives the auth token refused: look at the log of the handler or the backend, and at its server_key"
-        case (.rejected, _), (_, 404?):
-            requirement = 154
-            fix =
-                "check that api_key is of this app, that the app is in the region that is configured (\(place(network))), and that the auth token is of this user and not older than ten minutes"
-        case (.malformed, _):
-            requirement = 204
-            fix = "the access token must be a JWT with userId"
-        case (.handlerRequired, _):
-            requirement = 204
-            fix = "register a handler or configure a source first: without one nothing can renew the session"
-        default:
-            requirement = 200
-            fix = "chatauth doctor --online \(name(facts)) tries the way to the network"
-        }
-        return Finding(
-            .error, .loginFailed, "the last login failed", fix: fix, requirement: requirement,
-            failure: failure)
-    }
-
-    private static func place(_ network: SocialPlusDefinition) -> String {
-        network.region?.rawValue ?? network.baseURL.origin
+                "where that goes on: the API key, the region (\(network.place)), whoever gives the auth token, and the way to the network (chatauth doctor --online \(name(facts)))",
+            requirement: 200, failure: facts.loginSetback?.failure)
     }
 
     // MARK: While there is one
 
-    private static func running(_ facts: AccountFacts, _ session: SocialPlusSession) -> [Finding] {
+    private static func running(
+        _ facts: AccountFacts, _ session: SocialPlusSession, _ network: SocialPlusDefinition
+    ) -> [Finding] {
         var findings: [Finding] = []
         let supplier = supplier(facts, session.kind)
         let isOver = session.state == .tokenExpired
@@ -113,10 +81,15 @@ enum SocialPlusDoctor {
                     "the handler said that it has no token; it is asked again in \((until - facts.now.boot).secondsRoundedUp) s",
                     fix: "chatauth session renew \(name(facts)) asks now", requirement: 187))
         } else if let failure = facts.failure {
+            // What was refused here, as while somebody signs out, says nothing of whoever gives the tokens.
+            let advice = facts.renewalSetback.flatMap { setback in
+                setback.failure == failure ? SetbackAdvice(setback, facts.definition, network) : nil
+            }
             findings.append(
                 Finding(
-                    isOver ? .error : .warning, .renewalFailing, "the session could not be renewed",
-                    fix: "the handler must answer with a fresh token each time; look at its log",
+                    isOver ? .error : .warning, .renewalFailing,
+                    "the session could not be renewed" + (advice.map { ": " + $0.message } ?? ""),
+                    fix: advice?.fix ?? "it is tried again by itself; chatauth session renew asks at once",
                     requirement: 201, failure: failure))
         } else if isOver {
             findings.append(
@@ -124,20 +97,25 @@ enum SocialPlusDoctor {
                     .warning, .sessionExpired, "the access token has ended and is being renewed",
                     requirement: 201))
         }
-        if facts.held != nil, facts.schedule?.expiresAt == nil {
-            findings.append(
-                Finding(
-                    .warning, .expiryUnknown,
-                    "nothing says when the access token ends, so that nobody is asked for another before it is refused",
-                    fix: "have the backend set exp", requirement: 202))
-        } else if let lifetime = facts.schedule?.lifetime, lifetime < Milliseconds.seconds(60) {
-            findings.append(
-                Finding(
-                    .warning, .lifetimeShort,
-                    "the access token lives \(lifetime.count / 1000) s in all, less than twice the 30 s by which it is renewed ahead",
-                    fix: "let the backend's tokens live longer", requirement: 201))
+        if facts.held != nil, let schedule = facts.schedule {
+            findings += SocialPlusAdvice.on(schedule).map { finding($0, schedule) }
         }
         return findings
+    }
+
+    private static func finding(_ advice: SocialPlusAdvice, _ schedule: Schedule) -> Finding {
+        switch advice {
+        case .expiryUnknown:
+            Finding(
+                .warning, .expiryUnknown,
+                "nothing says when the access token ends, so that nobody is asked for another before it is refused",
+                fix: "have the backend set exp", requirement: 202)
+        case .lifetimeShort:
+            Finding(
+                .warning, .lifetimeShort,
+                "the access token lives \(schedule.lifetime.count / 1000) s in all, less than twice the 30 s by which it is renewed ahead",
+                fix: "let the backend's tokens live longer", requirement: 201)
+        }
     }
 
     private static func missing(

@@ -48,12 +48,14 @@ package enum SocialPlusEvent: Sendable {
     case offered(WaiterID?, UInt64, SocialPlusOffer)
     case exchangeSucceeded(UInt64, issuedAt: WallTime?, refreshToken: SecretBytes?)
     case exchangeFailed(UInt64, RefreshFailure)
-    /// By the clock, or because the platform refused it on a call.
-    case tokenExpired(isRefused: Bool)
+    /// By the clock.
+    case tokenExpired
     /// The schedule or a peer wants a new token; answered by exactly one `endRenewal`.
     case renewalDue(SocialPlusSupplier, isForced: Bool)
     /// Who supplies this session is another now.
     case supplierChanged(SocialPlusSupplier)
+    /// Somebody saw the platform refuse the token, and another is sought; told once that can be seen.
+    case tokenRejected(WaiterID)
     /// A client saw a code (R178).
     case reported(WaiterID, code: Int64)
     /// A call of ours with the access token failed.
@@ -62,6 +64,10 @@ package enum SocialPlusEvent: Sendable {
     case secureLogoutRequested(WaiterID)
     case revoked(UInt64)
     case revocationFailed(UInt64, RefreshFailure)
+    /// The account rests or the daemon ends: what the platform makes of the request, if it was sent, is never heard.
+    case revocationCutShort(UInt64, wasSent: Bool)
+    /// What was cut short is to be finished.
+    case revocationDue
     /// Time has passed.
     case wokeUp
 }

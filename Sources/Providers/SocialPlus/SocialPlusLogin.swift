@@ -85,35 +85,58 @@ extension SocialPlusSession {
     mutating func giveUp(
         _ login: Login, _ failure: RefreshFailure, _ effects: inout [SocialPlusEffect]
     ) {
+        giveUp(login, .exchange(failure), .loginFailed, code: failure.providerCode, &effects)
+    }
+
+    mutating func giveUp(
+        _ login: Login, _ failure: SocialPlusSessionFailure, _ cause: SocialPlusChange.Cause,
+        code: String? = nil, _ effects: inout [SocialPlusEffect]
+    ) {
         flight = .none
-        move(to: .notLoggedIn, .loginFailed, code: failure.providerCode, &effects)
-        effects.append(.answer(login.caller, .failure(.exchange(failure))))
+        move(to: .notLoggedIn, cause, code: code, &effects)
+        effects.append(.answer(login.caller, .failure(failure)))
+        // Nothing came of it that could be revoked.
+        for caller in login.signOuts.all { effects.append(.answer(caller, .loggedOut(wasLoggedOut: true))) }
     }
 
     // MARK: Logout
 
     mutating func logOut(_ caller: WaiterID, _ effects: inout [SocialPlusEffect]) {
-        if case .revocation(var revocation) = flight {
-            // The account is held until the platform has answered.
-            revocation.logouts.append(caller)
+        switch flight {
+        // The account is held until the platform has answered.
+        case .revocation(var revocation):
+            revocation.signOuts.plain.append(caller)
             flight = .revocation(revocation)
-            return
+        // Somebody was promised that what comes of the login is revoked.
+        case .login(var login) where !login.signOuts.secure.isEmpty:
+            login.signOuts.plain.append(caller)
+            flight = .login(login)
+        case .none, .login, .renewal: end(.loggedOut, [caller], &effects)
         }
-        end(.loggedOut, [caller], &effects)
     }
 
     mutating func logOutSecurely(_ caller: WaiterID, _ effects: inout [SocialPlusEffect]) {
-        if case .revocation(var revocation) = flight {
-            revocation.callers.append(caller)
+        switch flight {
+        case .revocation(var revocation):
+            revocation.signOuts.secure.append(caller)
             flight = .revocation(revocation)
-            return
+        // The platform may have made a session already: there is something to revoke once it has said so.
+        case .login(var login) where !login.isAsking:
+            login.signOuts.secure.append(caller)
+            flight = .login(login)
+        case .none, .login, .renewal:
+            guard state != .start else {
+                effects.append(.answer(caller, .failure(.stateInvalid(state))))
+                return
+            }
+            // Without a session there is no token to revoke.
+            guard state.isSession else { return end(.loggedOut, [caller], &effects) }
+            revoke(SignOuts(secure: [caller]), &effects)
         }
-        guard state != .start else {
-            effects.append(.answer(caller, .failure(.stateInvalid(state))))
-            return
-        }
-        // Without a session there is no token to revoke.
-        guard state.isSession else { return end(.loggedOut, [caller], &effects) }
+    }
+
+    /// Has the platform revoke the token. That it is to is on disk first: what is cut short is finished at the next start.
+    mutating func revoke(_ signOuts: SignOuts, _ effects: inout [SocialPlusEffect]) {
         var interruptedRenewal = false
         if case .renewal(let renewal) = flight {
             interruptedRenewal = true
@@ -122,14 +145,20 @@ extension SocialPlusSession {
         }
         let id = issueNumber()
         flight = .revocation(
-            Revocation(id: id, callers: [caller], interruptedRenewal: interruptedRenewal))
+            Revocation(
+                id: id, signOuts: signOuts, isResumed: isRevocationOwed,
+                interruptedRenewal: interruptedRenewal))
+        if !isRevocationOwed {
+            isRevocationOwed = true
+            if let record { effects.append(.persist(record)) }
+        }
         effects.append(.revoke(id))
     }
 
     mutating func revoked(_ id: UInt64, _ effects: inout [SocialPlusEffect]) {
         guard case .revocation(let revocation) = flight, revocation.id == id else { return }
         flight = .none
-        end(.revoked, revocation.callers + revocation.logouts, &effects)
+        end(.revoked, revocation.signOuts.all, &effects)
     }
 
     /// The session is as it was (R164): what the revocation held up goes on.
@@ -137,14 +166,38 @@ extension SocialPlusSession {
         _ id: UInt64, _ failure: RefreshFailure, _ effects: inout [SocialPlusEffect]
     ) {
         guard case .revocation(let revocation) = flight, revocation.id == id else { return }
+        // It was sent before: the platform takes the token no more because it did what it was asked to.
+        if revocation.isResumed, SocialPlusRules.isTokenRefused(failure) { return revoked(id, &effects) }
+        isRevocationOwed = false
+        if failure.kind == .terminated, state.isSession {
+            flight = .none
+            terminate(failure.providerCode, &effects)
+        }
+        goOn(behind: revocation, failure, &effects)
+    }
+
+    /// What the platform made of it is asked again when the account works again; it is not where nothing was sent.
+    mutating func revocationCutShort(
+        _ id: UInt64, _ wasSent: Bool, _ effects: inout [SocialPlusEffect]
+    ) {
+        guard case .revocation(let revocation) = flight, revocation.id == id else { return }
+        isRevocationOwed = state.isSession && (wasSent || revocation.isResumed)
+        goOn(behind: revocation, RefreshFailure(.sourceUnavailable), &effects)
+    }
+
+    private mutating func goOn(
+        behind revocation: Revocation, _ failure: RefreshFailure, _ effects: inout [SocialPlusEffect]
+    ) {
         flight = .none
-        if failure.kind == .terminated, state.isSession { terminate(failure.providerCode, &effects) }
-        for caller in revocation.callers {
+        if state.isSession, !isRevocationOwed, revocation.signOuts.plain.isEmpty, let record {
+            effects.append(.persist(record))
+        }
+        for caller in revocation.signOuts.secure {
             effects.append(.answer(caller, .failure(.revokeFailed(failure))))
         }
-        if !revocation.logouts.isEmpty {
-            end(.loggedOut, revocation.logouts, &effects)
-        } else if revocation.interruptedRenewal, state.isSession {
+        if !revocation.signOuts.plain.isEmpty {
+            end(.loggedOut, revocation.signOuts.plain, &effects)
+        } else if revocation.interruptedRenewal, state.isSession, !isRevocationOwed {
             effects.append(.wantRenewal)
         } else {
             wantRenewal(&effects)
@@ -155,13 +208,14 @@ extension SocialPlusSession {
         _ cause: SocialPlusChange.Cause, _ callers: [WaiterID], _ effects: inout [SocialPlusEffect]
     ) {
         let wasLoggedOut = state == .notLoggedIn
+        var told: [SocialPlusEffect] = []
         switch flight {
         case .login(let login):
             effects.append(.cancel(login.id))
-            effects.append(.answer(login.caller, .failure(.loggedOut)))
+            told.append(.answer(login.caller, .failure(.loggedOut)))
         case .renewal(let renewal):
             effects.append(.cancel(renewal.id))
-            effects.append(.endRenewal(.declined(.stateInvalid(.notLoggedIn))))
+            told.append(.endRenewal(.declined(.stateInvalid(.notLoggedIn))))
         case .none, .revocation: break
         }
         flight = .none
@@ -170,6 +224,7 @@ extension SocialPlusSession {
         issuedAt = nil
         refreshToken = nil
         pausedUntil = nil
+        isRevocationOwed = false
         if !wasLoggedOut {
             let wasStart = state == .start
             // Nothing was stored yet by a login that is given up.
@@ -177,6 +232,8 @@ extension SocialPlusSession {
             move(to: .notLoggedIn, cause, &effects)
             if wasStart, let record { effects.append(.persist(record)) }
         }
+        // Nobody is answered before it can be seen.
+        effects += told
         for caller in callers { effects.append(.answer(caller, .loggedOut(wasLoggedOut: wasLoggedOut))) }
     }
 }

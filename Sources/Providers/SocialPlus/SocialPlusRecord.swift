@@ -18,13 +18,16 @@ package struct SocialPlusRecord: Sendable {
     package let refreshToken: SecretBytes?
     /// Which code ended the session.
     package let terminationCode: String?
+    /// Whether somebody wants it revoked, and nobody knows yet whether the platform has.
+    package let isRevoking: Bool
 
     static let longestRefreshToken = 4096
 
     /// Nil for a state in which no session rests, and for a session without a user.
     package init?(
         state: SocialPlusState, kind: SocialPlusKind = .default, user: SocialPlusUser? = nil,
-        issuedAt: WallTime? = nil, refreshToken: SecretBytes? = nil, terminationCode: String? = nil
+        issuedAt: WallTime? = nil, refreshToken: SecretBytes? = nil, terminationCode: String? = nil,
+        isRevoking: Bool = false
     ) {
         guard state != .start, state != .establishing, user != nil || !state.isSession else { return nil }
         self.state = state
@@ -37,6 +40,7 @@ package struct SocialPlusRecord: Sendable {
             state.isSession && (1...Self.longestRefreshToken).contains($0.count) ? $0 : nil
         }
         self.terminationCode = state == .terminated ? PlatformWire.code(terminationCode) : nil
+        self.isRevoking = state.isSession && isRevoking
     }
 
     /// One JSON object; parts that are unknown are left out.
@@ -67,6 +71,10 @@ package struct SocialPlusRecord: Sendable {
             writer.key("termination_code")
             writer.string(terminationCode)
         }
+        if isRevoking {
+            writer.key("revoking")
+            writer.bool(true)
+        }
         writer.endObject()
         return writer.finish().finish()
     }
@@ -84,7 +92,8 @@ package struct SocialPlusRecord: Sendable {
                 state: state, kind: kind, user: Self.user(in: root),
                 issuedAt: root.member("issued_at")?.integer.map { WallTime(seconds: $0) },
                 refreshToken: root.member("refresh_token")?.secret,
-                terminationCode: root.member("termination_code")?.string)
+                terminationCode: root.member("termination_code")?.string,
+                isRevoking: root.member("revoking")?.bool ?? false)
         }
         guard let read = read ?? nil else { return nil }
         self = read

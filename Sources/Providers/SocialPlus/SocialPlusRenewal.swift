@@ -13,6 +13,7 @@ extension SocialPlusSession {
         case .revocation: return .signingOut
         case .login, .none: break
         }
+        if isRevocationOwed { return .signingOut }
         guard supplier != .nobody else { return .handlerRequired }
         if let pausedUntil, now < pausedUntil, !isForced { return .paused(until: pausedUntil) }
         return nil
@@ -76,17 +77,17 @@ extension SocialPlusSession {
         do throws(RefreshFailure) {
             effect = try use(offer, id, sessionKind, sessionUser, now)
         } catch {
-            if let caller { effects.append(.answer(caller, reply(to: offer, error))) }
             declined(offer, id, error, now, &effects)
+            if let caller { effects.append(.answer(caller, reply(to: offer, error))) }
             return
+        }
+        if case .acceptUnverified = effect {
+            finishRenewal(effect, &effects)
+        } else {
+            setExchanging()
+            effects.append(effect)
         }
         if let caller { effects.append(.answer(caller, .offerTaken)) }
-        effects.append(effect)
-        guard case .acceptUnverified = effect else {
-            setExchanging()
-            return
-        }
-        finishRenewal(&effects)
     }
 
     /// What is done with what was given; a failure is what the flight comes to.
@@ -167,22 +168,25 @@ extension SocialPlusSession {
             self.refreshToken = refreshToken
             effects.append(.accept(id))
             complete(login.caller, login.user, login.kind, &effects)
+            if !login.signOuts.secure.isEmpty { revoke(login.signOuts, &effects) }
         case .renewal(let renewal) where renewal.id == id && !renewal.isAsking:
             self.issuedAt = issuedAt
             self.refreshToken = refreshToken
-            effects.append(.accept(id))
-            finishRenewal(&effects)
+            finishRenewal(.accept(id), &effects)
         case .none, .login, .renewal, .revocation: break
         }
     }
 
-    private mutating func finishRenewal(_ effects: inout [SocialPlusEffect]) {
+    private mutating func finishRenewal(
+        _ acceptance: SocialPlusEffect, _ effects: inout [SocialPlusEffect]
+    ) {
         flight = .none
         pausedUntil = nil
         if state == .tokenExpired {
-            move(to: .established, .renewed, &effects)
-        } else if let record {
-            effects.append(.persist(record))
+            move(to: .established, .renewed, accepting: acceptance, &effects)
+        } else {
+            if let record { effects.append(.persist(record)) }
+            effects.append(acceptance)
         }
         effects.append(.endRenewal(.accepted))
     }
@@ -220,25 +224,29 @@ extension SocialPlusSession {
 
     mutating func callFailed(_ failure: RefreshFailure, _ effects: inout [SocialPlusEffect]) {
         guard state.isSession else { return }
-        switch failure.kind {
-        case .terminated: terminate(failure.providerCode, &effects)
-        case .rejected where failure.httpStatus == 401:
+        if failure.kind == .terminated {
+            terminate(failure.providerCode, &effects)
+        } else if SocialPlusRules.isTokenRefused(failure) {
             expire(.unauthorized, failure.providerCode, &effects)
-        default: break
         }
     }
 
     /// Ends the session for good; no supplier is asked any more (R198), and a revocation under way is still answered.
     mutating func terminate(_ code: String?, _ effects: inout [SocialPlusEffect]) {
+        var isRenewing = false
         if case .renewal(let renewal) = flight {
             flight = .none
+            isRenewing = true
             effects.append(.cancel(renewal.id))
-            effects.append(.endRenewal(.failed(RefreshFailure(.terminated, providerCode: code))))
         }
         pausedUntil = nil
         issuedAt = nil
         refreshToken = nil
+        isRevocationOwed = false
         effects.append(.clearCredential)
         move(to: .terminated, .terminated, code: code, &effects)
+        if isRenewing {
+            effects.append(.endRenewal(.failed(RefreshFailure(.terminated, providerCode: code))))
+        }
     }
 }

@@ -25,6 +25,11 @@ package struct SocialPlusRules: Equatable, Sendable {
         terminatesOnUserNotFound = network.terminatesOnUserNotFound
     }
 
+    /// Whether the platform said of the access token that it is none, or none any more.
+    package static func isTokenRefused(_ failure: RefreshFailure) -> Bool {
+        failure.kind == .rejected && failure.httpStatus == 401
+    }
+
     /// Whether a code ends a session that there is; "unauthorised" does only during a renewal, else it is worth one.
     package func ends(_ code: Int64, isRenewal: Bool) -> Bool {
         terminatingCodes.contains(code) || code == SocialPlusCode.notFound && terminatesOnUserNotFound

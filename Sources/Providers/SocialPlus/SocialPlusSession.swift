@@ -25,6 +25,8 @@ package struct SocialPlusSession: Sendable {
     var flight = Flight.none
     var issuedAt: WallTime?
     var refreshToken: SecretBytes?
+    /// Whether the platform is to revoke the token: on disk from before it is asked until it has answered (R164).
+    package internal(set) var isRevocationOwed = false
     private var serial: UInt64 = 0
 
     /// What is under way.
@@ -43,6 +45,8 @@ package struct SocialPlusSession: Sendable {
         let deadline: BootTime
         /// Whether the supplier's answer is still waited for, not the platform's.
         var isAsking: Bool
+        /// Those who want out of what comes of it.
+        var signOuts = SignOuts()
     }
 
     struct Renewal: Sendable {
@@ -52,12 +56,20 @@ package struct SocialPlusSession: Sendable {
 
     struct Revocation: Sendable {
         let id: UInt64
-        /// Who wants to be signed out once the platform has revoked the token.
-        var callers: [WaiterID]
-        /// Who wants to be signed out whatever the platform says, once it has said it.
-        var logouts: [WaiterID] = []
+        var signOuts: SignOuts
+        /// Whether it finishes what was cut short.
+        let isResumed: Bool
         /// Whether a renewal had to make way.
         let interruptedRenewal: Bool
+    }
+
+    struct SignOuts: Sendable {
+        /// Who wants to be signed out once the platform has revoked the token.
+        var secure: [WaiterID] = []
+        /// Who wants to be signed out whatever the platform says, once it has said it.
+        var plain: [WaiterID] = []
+
+        var all: [WaiterID] { secure + plain }
     }
 
     /// A session that waits to be restored.
@@ -69,7 +81,27 @@ package struct SocialPlusSession: Sendable {
     package var record: SocialPlusRecord? {
         SocialPlusRecord(
             state: state, kind: kind, user: user, issuedAt: issuedAt, refreshToken: refreshToken,
-            terminationCode: terminationCode)
+            terminationCode: terminationCode, isRevoking: isRevocationOwed)
+    }
+
+    /// Of which kind the session is, or the one that is being made.
+    package var kindUnderway: SocialPlusKind {
+        if case .login(let login) = flight { login.kind } else { kind }
+    }
+
+    /// Whether a revocation was cut short and is not under way again.
+    package var isRevocationDue: Bool {
+        isRevocationOwed && !isRevoking
+    }
+
+    /// Whether a revocation is under way.
+    package var isRevoking: Bool {
+        if case .revocation = flight { true } else { false }
+    }
+
+    /// Whether the revocation that is under way finishes one that was cut short.
+    package var isFinishingRevocation: Bool {
+        if case .revocation(let revocation) = flight { revocation.isResumed } else { false }
     }
 
     /// The number of the renewal whose token is still waited for.
@@ -94,15 +126,20 @@ package struct SocialPlusSession: Sendable {
         case .exchangeSucceeded(let id, let issuedAt, let refreshToken):
             succeed(id, issuedAt, refreshToken, &effects)
         case .exchangeFailed(let id, let failure): fail(id, failure, &effects)
-        case .tokenExpired(let isRefused): expire(isRefused ? .unauthorized : .expired, nil, &effects)
+        case .tokenExpired: expire(.expired, nil, &effects)
         case .renewalDue(let supplier, let isForced): renew(supplier, isForced, now, &effects)
         case .supplierChanged(let supplier): change(to: supplier, &effects)
+        case .tokenRejected(let caller):
+            expire(.unauthorized, nil, &effects)
+            effects.append(.answer(caller, .reported(isAccepted: true)))
         case .reported(let caller, let code): report(caller, code, &effects)
         case .callFailed(let failure): callFailed(failure, &effects)
         case .logoutRequested(let caller): logOut(caller, &effects)
         case .secureLogoutRequested(let caller): logOutSecurely(caller, &effects)
         case .revoked(let id): revoked(id, &effects)
         case .revocationFailed(let id, let failure): revocationFailed(id, failure, &effects)
+        case .revocationCutShort(let id, let wasSent): revocationCutShort(id, wasSent, &effects)
+        case .revocationDue: if isRevocationDue, state.isSession { revoke(SignOuts(), &effects) }
         case .wokeUp: wakeUp(now, &effects)
         }
         return effects
@@ -116,9 +153,11 @@ package struct SocialPlusSession: Sendable {
     }
 
     /// Takes a step: it is on disk before it is announced, where the new state is one that rests there.
+    ///
+    /// Whoever waits for the token that `acceptance` installs is served then: the step is announced before that.
     mutating func move(
         to next: SocialPlusState, _ cause: SocialPlusChange.Cause, code: String? = nil,
-        _ effects: inout [SocialPlusEffect]
+        accepting acceptance: SocialPlusEffect? = nil, _ effects: inout [SocialPlusEffect]
     ) {
         precondition(state.allows(next), "a step that the session does not have")
         let last = state
@@ -128,6 +167,7 @@ package struct SocialPlusSession: Sendable {
         if last != .establishing || next != .notLoggedIn, last != .start, let record {
             effects.append(.persist(record))
         }
+        if let acceptance { effects.append(acceptance) }
         effects.append(.announce(SocialPlusChange(from: last, to: next, cause: cause, code: code)))
     }
 
@@ -147,6 +187,7 @@ package struct SocialPlusSession: Sendable {
         }
         kind = record.kind
         user = record.user
+        isRevocationOwed = record.isRevoking
         issuedAt = record.issuedAt
         refreshToken = record.refreshToken
         guard record.state != .terminated else {
@@ -164,10 +205,8 @@ package struct SocialPlusSession: Sendable {
 
     private mutating func wakeUp(_ now: Instant, _ effects: inout [SocialPlusEffect]) {
         if case .login(let login) = flight, login.deadline <= now.boot {
-            flight = .none
             effects.append(.cancel(login.id))
-            move(to: .notLoggedIn, .loginTimeout, &effects)
-            effects.append(.answer(login.caller, .failure(.loginTimeout)))
+            giveUp(login, .loginTimeout, .loginTimeout, &effects)
         }
         if let until = pausedUntil, until <= now.boot {
             pausedUntil = nil
@@ -175,8 +214,8 @@ package struct SocialPlusSession: Sendable {
         }
     }
 
-    /// Asks for a renewal where the token has ended and nothing is under way.
+    /// Asks for a renewal where the token has ended and nothing is under way, nor about to be.
     func wantRenewal(_ effects: inout [SocialPlusEffect]) {
-        if state == .tokenExpired, case .none = flight { effects.append(.wantRenewal) }
+        if state == .tokenExpired, !isRevocationOwed, case .none = flight { effects.append(.wantRenewal) }
     }
 }

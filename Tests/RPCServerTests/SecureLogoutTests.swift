@@ -1,0 +1,191 @@
+import Broker
+import BrokerSupport
+import CredentialCore
+import Testing
+
+/// Secure logouts at awkward moments: while a login is under way, and cut short in the middle (R164).
+@Suite struct `Secure logouts` {
+    private let network = SocialNetwork()
+
+    private func loggedIn() throws -> (Stage, MemoryConnection) {
+        let (stage, client) = try network.stage()
+        _ = stage.session(client, "login", #","auth_token":"at-1""#)
+        network.forget()
+        return (stage, client)
+    }
+
+    /// A session whose revocation the platform has carried out and nobody here has heard of.
+    private func cut(_ end: (Stage) -> Void) throws -> Stage {
+        let (stage, client) = try loggedIn()
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.secure_logout")
+        #expect(stage.fetcher.out.count == 1)
+        #expect(stage.token(try #require(stage.connect())).contains(#""bearer_token":"access-1""#))
+        end(stage)
+        network.forget()
+        return stage
+    }
+
+    // MARK: During a login
+
+    @Test(arguments: [true, false])
+    func `R164: what a login makes is revoked behind a secure logout`(_ isRefused: Bool) throws {
+        let (stage, client) = try network.stage()
+        let other = try #require(stage.connect())
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.login", #","auth_token":"at-1""#)
+        stage.begin(other, "session.secure_logout")
+        #expect(other.take().isEmpty && stage.fetcher.cancelled.isEmpty)
+        let login = try #require(stage.fetcher.out.first)
+        stage.fetcher.end(network.answer(login))
+        stage.run()
+        #expect(client.take().contains(#""state":"established""#))
+        if isRefused { network.refusal = (500, nil) }
+        let revocation = try #require(stage.fetcher.out.first)
+        stage.fetcher.end(network.answer(revocation))
+        stage.run()
+        #expect(network.log == ["POST at-1", "DELETE access-1"])
+        #expect(
+            other.take().contains(isRefused ? #""kind":"revoke_failed""# : #""state":"not_logged_in""#))
+        #expect(stage.state(client) == (isRefused ? "established" : "not_logged_in"))
+    }
+
+    @Test func `R164, R174: behind a login that fails there is nothing to revoke`() throws {
+        let (stage, client) = try network.stage()
+        let other = try #require(stage.connect())
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.login", #","auth_token":"bad""#)
+        stage.begin(other, "session.secure_logout")
+        let login = try #require(stage.fetcher.out.first)
+        stage.fetcher.end(network.answer(login))
+        stage.run()
+        #expect(client.take().contains(#""kind":"credential_rejected""#))
+        #expect(other.take().contains(#""state":"not_logged_in""#))
+        #expect(network.log == ["POST bad"])
+    }
+
+    @Test func `R200: a secure logout waits no longer than the login may take`() throws {
+        let (stage, client) = try network.stage()
+        let other = try #require(stage.connect())
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.login", #","auth_token":"at-1""#)
+        stage.begin(other, "session.secure_logout")
+        stage.advance(.seconds(31))
+        #expect(client.take().contains(#""kind":"login_timeout""#))
+        #expect(other.take().contains(#""state":"not_logged_in""#))
+    }
+
+    @Test func `an account that logs in by itself does not do so again behind a secure logout`() throws {
+        let account = try SocialNetwork.account(hasSource: true, logsIn: true)
+        network.isDown = true
+        let (stage, client) = try network.stage(account)
+        stage.advance(.seconds(25))
+        network.isDown = false
+        stage.fetcher.backend = nil
+        for _ in 0..<20 where stage.fetcher.out.isEmpty { stage.advance(.seconds(10)) }
+        let source = try #require(stage.fetcher.out.first)
+        stage.fetcher.end(network.answer(source))
+        stage.run()
+        #expect(stage.state(client) == "establishing" && stage.fetcher.out.count == 1)
+        stage.begin(client, "session.secure_logout")
+        stage.fetcher.fail(.connectionLost)
+        stage.run()
+        #expect(client.take().contains(#""state":"not_logged_in""#))
+        stage.fetcher.backend = { [network] in network.answer($0) }
+        stage.advance(.seconds(7200))
+        #expect(stage.state(client) == "not_logged_in")
+    }
+
+    // MARK: Cut short
+
+    @Test func `R164: a kill in the middle is made good at the next start`() throws {
+        let stage = try cut { _ in }
+        network.refusal = (401, 400_100)
+        let (next, client) = try network.stage(after: stage)
+        #expect(network.log == ["DELETE access-1"] && next.state(client) == "not_logged_in")
+        #expect(next.store.credentials.values.allSatisfy { $0.held == nil })
+        let (last, other) = try network.stage(after: next)
+        #expect(network.log == ["DELETE access-1"] && last.state(other) == "not_logged_in")
+    }
+
+    @Test func `R164: so is an end of the daemon`() throws {
+        let stage = try cut {
+            $0.broker.shutDown()
+            $0.run()
+        }
+        let (next, client) = try network.stage(after: stage)
+        #expect(network.log == ["DELETE access-1"] && next.state(client) == "not_logged_in")
+    }
+
+    @Test(arguments: [(500, nil), (403, 400_300), (0, nil)] as [(Int, Int?)])
+    func `R164: where that fails the session is as it was, and nothing is sent again`(
+        _ refusal: (Int, Int?)
+    ) throws {
+        let stage = try cut { _ in }
+        if refusal.0 == 0 { network.isDown = true } else { network.refusal = refusal }
+        let (next, client) = try network.stage(after: stage)
+        network.refusal = nil
+        network.isDown = false
+        #expect(next.state(client) == "established" && next.token(client).contains("access-1"))
+        #expect(
+            next.records.lines.contains {
+                $0.contains("A secure logout that was cut short cannot be finished, and the session stays")
+            })
+        let (last, other) = try network.stage(after: next)
+        #expect(network.log == ["DELETE access-1"] && last.state(other) == "established")
+    }
+
+    @Test func `R164: a stopped account finishes it when it works again`() throws {
+        let (stage, client) = try loggedIn()
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.secure_logout")
+        let other = try #require(stage.connect())
+        _ = stage.call(other, "account.stop", #"{"account":"app"}"#)
+        #expect(client.take().contains(#""kind":"account_stopped""#))
+        #expect(stage.session(other, "state").contains(#""why_no_renew":"account_stopped""#))
+        stage.fetcher.backend = { [network] in network.answer($0) }
+        stage.advance(.seconds(600))
+        #expect(network.log.isEmpty)
+        _ = stage.call(other, "account.start", #"{"account":"app"}"#)
+        stage.advance(.zero)
+        #expect(network.log == ["DELETE access-1"] && stage.state(client) == "not_logged_in")
+    }
+
+    @Test func `R164: an account that is taken away and put back finishes it, too`() throws {
+        let stage = try cut {
+            $0.broker.configure([])
+            $0.run()
+        }
+        stage.fetcher.backend = { [network] in network.answer($0) }
+        stage.broker.configure([try SocialNetwork.account()])
+        stage.advance(.zero)
+        #expect(network.log == ["DELETE access-1"])
+        #expect(stage.state(try #require(stage.connect())) == "not_logged_in")
+    }
+
+    @Test func `R164: what a logout forgets is not finished`() throws {
+        let (stage, client) = try loggedIn()
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.secure_logout")
+        let other = try #require(stage.connect())
+        _ = stage.call(other, "account.stop", #"{"account":"app"}"#)
+        #expect(stage.session(other, "logout").contains(#""state":"not_logged_in""#))
+        let (next, _) = try network.stage(after: stage)
+        #expect(network.log.isEmpty && next.store.credentials.values.allSatisfy { $0.held == nil })
+    }
+
+    @Test func `R180: a session that the platform has ended is left without a request`() throws {
+        let (stage, client) = try loggedIn()
+        _ = stage.session(client, "report", #","code":400312"#)
+        #expect(stage.session(client, "secure_logout").contains(#""state":"not_logged_in""#))
+        #expect(stage.session(client, "secure_logout").contains(#""already_logged_out":true"#))
+        #expect(network.log.isEmpty)
+    }
+
+    @Test func `a full disk does not keep anybody from signing out`() throws {
+        let (stage, client) = try loggedIn()
+        stage.store.failure = .full
+        #expect(stage.session(client, "secure_logout").contains(#""kind":"store_full""#))
+        #expect(network.log == ["DELETE access-1"] && stage.state(client) == "not_logged_in")
+    }
+}
