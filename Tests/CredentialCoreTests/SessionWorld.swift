@@ -8,7 +8,7 @@ struct SessionWorld {
     enum Action: CaseIterable {
         case get, getLong, getNow, forceUse, forceOperate, refresh
         case succeed, succeedLate, succeedEnded, failOnce, refuse
-        case rejectUse, rejectOperate, save, delete
+        case rejectUse, rejectOperate, outlive, save, delete
         case commit, commitFull, start, stop
         case sleep, pass, clockBack, clockAhead, resume, move, shutDown
 
@@ -92,6 +92,12 @@ struct SessionWorld {
         case .refuse: try fail(RefreshFailure(.rejected, httpStatus: 403))
         case .rejectUse: try reject(.use)
         case .rejectOperate: try reject(.operate)
+        case .outlive:
+            // What is looked at behind the event must know already what came of it.
+            var after = session
+            _ = after.apply(.refusalOutlived, at: now, draw: 0)
+            if after.failures.last == nil { lastFailure = nil }
+            try apply(.refusalOutlived)
         case .save:
             let waiter = newWaiter(minValid: .zero, wait: .max, mayShare: false)
             nextLifetime = .seconds(100)

@@ -70,6 +70,8 @@ extension Broker {
             try SocialPlusRequests.revoke(network, token: token)
         } read: { response throws(RefreshFailure) in
             try SocialPlusAnswer.revoked(response, of: network)
-        } completion: { completion($0) }
+        } completion: {
+            completion($0)
+        }
     }
 }

@@ -135,7 +135,9 @@ extension SocialPlusSession {
         }
     }
 
-    /// Has the platform revoke the token. That it is to is on disk first: what is cut short is finished at the next start.
+    /// Has the platform revoke the token.
+    ///
+    /// That it is to is on disk first: what is cut short is finished at the next start.
     mutating func revoke(_ signOuts: SignOuts, _ effects: inout [SocialPlusEffect]) {
         var interruptedRenewal = false
         if case .renewal(let renewal) = flight {
