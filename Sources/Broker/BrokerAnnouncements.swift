@@ -51,6 +51,7 @@ extension Broker {
         switch change {
         case .replaced(let generation):
             spread(account)
+            noteRepeatedToken(of: account)
             identityReplaced(account)
             log.log(
                 .notice, "Credential replaced", id: MessageID.credentialReplaced,
@@ -88,5 +89,15 @@ extension Broker {
         if case .expiryChanged = change { observer?.broker(reportsExpiryOf: account) }
         // Behind the token that it is of, and before whoever waits for that is served.
         if case .replaced = change { sessionInstalled(account) }
+    }
+
+    // R14: sent beside itself it would fail an authentication that is good.
+    private func noteRepeatedToken(of account: Account) {
+        guard let credential = account.session.held?.credential, credential.idToken != nil,
+            credential.accessToken != nil, credential.companion == nil
+        else { return }
+        log.log(
+            .debug, "The access token is the ID token once more and is not sent beside it",
+            (.account, .public(account.name.text)))
     }
 }

@@ -94,7 +94,7 @@ extension ExitStatus {
         case .usage: "wrong usage or unusable input"
         case .notReachable: "the daemon cannot be reached"
         case .noSuchAccount: "no such account, or not allowed to know it"
-        case .signInNeeded: "somebody has to sign in"
+        case .signInNeeded: "no token, and somebody has to sign in, save one or supply it"
         case .temporary: "temporarily unavailable"
         case .notAllowed: "not allowed"
         case .storeSealed: "the store is sealed"

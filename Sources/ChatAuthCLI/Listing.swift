@@ -63,7 +63,7 @@ extension Session {
                     while let entry = elements.next() {
                         if !json.isEmpty { json.append(",") }
                         json.append(entry.rawToken)
-                        rows.append(Self.row(entry, listing.columns, isForPeople: Output.isTerminal))
+                        rows.append(Self.row(entry, listing.columns))
                     }
                 })
             cursor = next
@@ -117,12 +117,10 @@ extension Session {
         }
     }
 
-    private static func row(_ entry: JSONValue, _ columns: [String], isForPeople: Bool) -> [String] {
+    private static func row(_ entry: JSONValue, _ columns: [String]) -> [String] {
         columns.map { column in
             var text = SecretBuffer()
-            if column == "state", entry.isWithoutToken, isForPeople {
-                text.append(noTokenYet: false)
-            } else if let twin = entry.member(named: column + "_text"), twin.kind == .string {
+            if let twin = entry.member(named: column + "_text"), twin.kind == .string {
                 text.append(shown: twin)
             } else if let value = entry.member(named: column) {
                 text.append(shown: value)

@@ -22,23 +22,13 @@ extension SecretBuffer {
             append(printable: label)
             append(":")
             append(spaces: max(width - label.unicodeScalars.count, 0) + 1)
-            if name == "state", object.isWithoutToken {
-                append(noTokenYet: colour)
-            } else if let seconds = value.moment(named: prefix.isEmpty ? name : prefix) {
+            if let seconds = value.moment(named: prefix.isEmpty ? name : prefix) {
                 append(rfc3339: seconds)
             } else {
                 append(shown: value, colour: colour && name == "state")
             }
             append("\n")
         }
-    }
-
-    /// Appends what the state of an account is to a person that never had a token: nothing of it has expired.
-    mutating func append(noTokenYet colour: Bool) {
-        let code = colour ? Colour(state: "due") : nil
-        if let code { append(code.begin) }
-        append("no token yet")
-        if code != nil { append("\u{1B}[0m") }
     }
 
     /// Appends one value: a text without quotes, `-` for null, elements with commas between them.
@@ -125,12 +115,6 @@ extension JSONValue {
         return wholeSeconds(self)
     }
 
-    /// Whether it is an account whose token is called expired because there never was one.
-    var isWithoutToken: Bool {
-        guard let state = member("state"), state.isString("expired") else { return false }
-        return member("generation")?.integer == 0
-    }
-
     /// Whether a text can stand without quotes in a line of words.
     fileprivate var isOneWord: Bool {
         guard !raw.isEmpty, !hasEscapes else { return false }
@@ -158,7 +142,7 @@ enum Colour {
     init?(state: String) {
         switch state {
         case "fresh", "ready", "open", "running", "usable": self = .good
-        case "due", "refreshing", "stale", "starting", "stopping", "spending", "no token yet": self = .waiting
+        case "due", "refreshing", "stale", "starting", "stopping", "spending", "no_token": self = .waiting
         case "expired", "sign_in_needed", "parked", "sealed", "possibly_spent", "dead": self = .bad
         case "stopped", "unused": self = .resting
         default: return nil

@@ -39,6 +39,9 @@ package struct DaemonSettings: Equatable, Sendable {
         }
     }
 
+    /// The level with that name in the configuration; nil: there is none.
+    package static func logLevel(named name: String) -> LogLevel? { Level(rawValue: name)?.level }
+
     mutating func read(_ root: inout DefinitionTable, _ reader: AccountReader) {
         if var daemon = root.table("daemon") {
             if let entry = daemon.entry("admin") { admins = reader.ruleList(entry, daemon) }

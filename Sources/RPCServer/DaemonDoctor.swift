@@ -79,7 +79,9 @@ enum DaemonDoctor {
                     fix: "chatauth account add adds one; rules say who may use it")
             ]
         }
-        let troubled = accounts.filter { [.stale, .expired, .signInNeeded, .parked].contains($0.state) }
+        let troubled = accounts.filter {
+            [.stale, .noToken, .expired, .signInNeeded, .parked].contains($0.state)
+        }
         guard !troubled.isEmpty else {
             return [Finding(.ok, .nothingFound, "no account is in trouble, of \(accounts.count)")]
         }

@@ -98,10 +98,28 @@ enum DoctorReply {
             if let failure = finding.failure {
                 writer.key("error")
                 write(failure, to: &writer)
+            } else if finding.severity == .error, let kind = kind(of: finding.code, definition) {
+                writer.key("error")
+                writer.beginObject()
+                writer.key("kind")
+                writer.string(kind.rawValue)
+                writer.endObject()
             }
             writer.endObject()
         }
         writer.endArray()
+    }
+
+    /// What whoever wants a token is told meanwhile, where the code does not say it and nothing has failed; nil: it is refused.
+    private static func kind(of code: FindingCode, _ definition: AccountDefinition?) -> ErrorKind? {
+        switch code {
+        case .sourceMissing: definition?.hasSignIn == true ? .signInNeeded : .noSource
+        case .secretMissing: .upstreamError
+        case .renewalHandlerMissing, .renewalHandlerOfOtherKind: .handlerRequired
+        case .sessionTerminated: .terminated
+        case .configurationRefused: .accountInvalid
+        default: nil
+        }
     }
 
     /// Writes a failure by its kind, status and code; what is said of it depends on who failed.

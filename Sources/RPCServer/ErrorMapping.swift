@@ -54,10 +54,13 @@ extension CallFailure {
                     "the grant is possibly spent: its answer was lost; chatauth grant import brings a new one",
                     retryAfter: retryAfter)
             case .signedOut:
-                self.init(.signInNeeded, "nobody is signed in to the account", retryAfter: retryAfter)
+                self.init(
+                    .signInNeeded, "nobody is signed in to the account; chatauth doctor says what to do",
+                    retryAfter: retryAfter)
             case .expired:
                 self.init(
-                    .signInNeeded, "the credential is no longer good, and there is no source of another",
+                    .signInNeeded,
+                    "the credential is no longer good, and there is no source of another; chatauth doctor says what to do",
                     retryAfter: retryAfter)
             case .credentialRejected:
                 self.init(

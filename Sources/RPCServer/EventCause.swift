@@ -18,7 +18,8 @@ enum EventCause {
         case (_, .due): return "due"
         case (_, .fresh): return arrival(session)
         case (_, .signInNeeded): return need(session)
-        case (_, .expired): return session.failures.last != nil ? "refresh_failed" : end(session)
+        case (_, .noToken), (_, .expired):
+            return session.failures.last != nil ? "refresh_failed" : end(session)
         }
     }
 

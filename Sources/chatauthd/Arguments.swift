@@ -1,4 +1,7 @@
-/// What the command line says.
+import Configuration
+import Log
+
+/// What the command line says, and what the environment says in its place.
 struct Arguments {
     var isSystem = false
     var configuration: String?
@@ -6,12 +9,14 @@ struct Arguments {
     var runtimeDirectory: String?
     var keyFile: String?
     var fetchSocket: String?
+    /// What is logged, whatever the configuration says; nil: what that says.
+    var logLevel: LogLevel?
     var showsHelp = false
     var showsVersion = false
 
     static let help = """
         usage: chatauthd [--system] [--config FILE] [--state-directory DIR] [--runtime-directory DIR] [--key-file FILE]
-                         [--fetch-socket PATH]
+                         [--fetch-socket PATH] [--verbose]
 
         Holds credentials and hands valid tokens to local programs. Runs in the foreground; SIGHUP reads the configuration
         again, SIGTERM ends it.
@@ -22,6 +27,7 @@ struct Arguments {
           --runtime-directory DIR  where chatauth.sock is made, unless systemd gives sockets
           --key-file FILE          the master key; a user's own instance makes it on the first start
           --fetch-socket PATH      the fetch worker is behind that socket; without it, it is started as a child
+          --verbose                log everything; $CHATAUTHD_LOG: error, warning, notice, info or debug
           --help, --version
 
         """
@@ -31,7 +37,13 @@ struct Arguments {
         let message: String
     }
 
-    init(_ words: [String]) throws(Failure) {
+    init(_ words: [String], environment: (String) -> String?) throws(Failure) {
+        if let name = environment("CHATAUTHD_LOG"), !name.isEmpty {
+            guard let level = DaemonSettings.logLevel(named: name) else {
+                throw Failure(message: "CHATAUTHD_LOG must be error, warning, notice, info or debug")
+            }
+            logLevel = level
+        }
         var rest = words[...]
         while let word = rest.popFirst() {
             let (name, attached) = Self.split(word)
@@ -48,6 +60,7 @@ struct Arguments {
             case "--runtime-directory": runtimeDirectory = try value()
             case "--key-file": keyFile = try value()
             case "--fetch-socket": fetchSocket = try value()
+            case "--verbose": logLevel = .debug
             case "--help", "-h": showsHelp = true
             case "--version": showsVersion = true
             default: throw Failure(message: "unknown argument; chatauthd --help lists them")

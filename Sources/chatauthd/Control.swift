@@ -67,7 +67,7 @@ extension Daemon: DaemonControl {
         switch result {
         case .success(let configuration) where reloads.first?.applies == true:
             settings = configuration.settings
-            level.value = configuration.settings.logLevel
+            level.value = arguments.logLevel ?? configuration.settings.logLevel
             broker.reconfigure(configuration.accounts) { [unowned self] in
                 log.log(
                     .notice, "Configuration loaded", id: MessageID.configurationLoaded,
@@ -159,25 +159,15 @@ extension Daemon: DaemonControl {
 
 /// Reads the configuration from its files.
 struct ConfigurationRequest: Sendable {
-    let isSystem: Bool
-    let main: String
-    let accounts: String
-    let isRequired: Bool
-    let uid: UInt32
-
-    init(arguments: Arguments, places: Places) {
-        isSystem = arguments.isSystem
-        main = places.configuration
-        accounts = places.accountsDirectory
-        isRequired = places.isConfigurationRequired
-        uid = geteuid()
-    }
+    let arguments: Arguments
+    let places: Places
 
     func read() -> ReloadResult {
-        Result { () throws(ConfigurationFailure) in
+        let isSystem = arguments.isSystem
+        return Result { () throws(ConfigurationFailure) in
             let files = try ConfigurationFiles.load(
-                mainPath: main, accountsDirectory: accounts, trust: isSystem ? .system : .user(uid),
-                mainIsRequired: isRequired)
+                mainPath: places.configuration, accountsDirectory: places.accountsDirectory,
+                trust: isSystem ? .system : .user(geteuid()), mainIsRequired: places.isConfigurationRequired)
             return try Configuration.read(files, defaults: isSystem ? .system : .user, names: SystemNames())
         }
     }

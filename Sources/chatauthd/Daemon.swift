@@ -70,7 +70,7 @@ final class Daemon {
         self.serviceManager = serviceManager
         self.watchdogMicroseconds = watchdogMicroseconds
         settings = configuration.settings
-        level = LogThreshold(configuration.settings.logLevel)
+        level = LogThreshold(arguments.logLevel ?? configuration.settings.logLevel)
         log = Logger(sink: sink, threshold: { [level] in level.value })
         loop = try EventLoop()
         clock = SystemClock(bootID: BootID(Process.bootID()))

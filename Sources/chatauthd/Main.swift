@@ -16,7 +16,8 @@ struct Main {
         }
         let arguments: Arguments
         do throws(Arguments.Failure) {
-            arguments = try Arguments(Array(CommandLine.arguments.dropFirst()))
+            arguments = try Arguments(
+                Array(CommandLine.arguments.dropFirst()), environment: Process.environment)
         } catch {
             Process.complain("chatauthd: \(error.message)\n")
             exit(2)

@@ -217,18 +217,21 @@ private func request(_ method: String, _ params: String) -> String {
         }
     }
 
-    @Test func `that no token came yet, instead of that one expired`() {
+    @Test func `a state by the daemon's word for it, whichever command shows it`() {
         withProgram { program in
-            let account = #"{"account":"bot","state":"expired","generation":0}"#
+            let account = #"{"account":"bot","state":"no_token","generation":0}"#
             #expect(
                 program.run(["status", "bot"], [.result(account)]).output
-                    == "account: bot\nstate: no token yet\ngeneration: 0\n")
-            #expect(program.run(["status", "bot", "--json"], [.result(account)]).output == account + "\n")
+                    == "account: bot\nstate: no_token\ngeneration: 0\n")
             let list = program.run(
                 ["account", "list"], [.result(#"{"accounts":[\#(account)]}"#)], to: .terminal)
-            #expect(list.output.contains("no token yet"))
+            #expect(list.output.contains("no_token"))
             let plain = program.run(["account", "list"], [.result(#"{"accounts":[\#(account)]}"#)])
-            #expect(plain.output == "bot\t-\texpired\t0\t-\t-\t-\n")
+            #expect(plain.output == "bot\t-\tno_token\t0\t-\t-\t-\n")
+            let watched = program.run(
+                ["watch"],
+                [.lastBytes(#"{"jsonrpc":"2.0","id":$ID,"result":{"accounts":[\#(account)]}}"# + "\n")])
+            #expect(watched.output == "state account=bot state=no_token generation=0\n")
         }
     }
 

@@ -208,4 +208,4 @@ def diagnosed():
         check("accounts_in_trouble" in codes, f"codes {codes}")
         broker.write(settings="mistyped = 1")
         refused = broker.cli("doctor")
-        equal((refused.returncode, refused.stdout.split(b":")[0]), (10, b"error configuration_refused"), "a bad file")
+        equal((refused.returncode, refused.stdout.split(b":")[0]), (2, b"error configuration_refused"), "a bad file")

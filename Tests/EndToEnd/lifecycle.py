@@ -287,6 +287,25 @@ def reloaded():
         check("chatauthd.toml:2" in reason and "log_level" in reason, reason)
 
 
+@test("R60: command line and environment say how much is logged, a reload leaves that alone, and another word ends the start")
+def levels():
+    def logs_debugging(*arguments, **variables):
+        prefix = ["env", *(f"{name}={value}" for name, value in variables.items())] if variables else []
+        with Broker(
+                account("bot"), settings='[daemon]\nlog_level = "error"\n', prefix=prefix,
+                arguments=arguments) as broker:
+            broker.call("daemon.reload")
+            broker.stop()
+            # It is a notice, and everything is written when the daemon has ended.
+            return "Configuration loaded" in broker.logged()
+    check(not logs_debugging(), "the configuration says error")
+    check(logs_debugging("--verbose"), "the command line says debug")
+    check(logs_debugging(CHATAUTHD_LOG="notice"), "the environment says notice")
+    check(logs_debugging("--verbose", CHATAUTHD_LOG="error"), "the command line wins")
+    reason = start_failure(Broker(account("bot"), prefix=["env", "CHATAUTHD_LOG=loud"]))
+    check("CHATAUTHD_LOG must be error, warning, notice, info or debug" in reason, reason)
+
+
 @test("accounts.d is read beside the main file, and an account that is gone gives its token up until it is back")
 def accounts_directory():
     with Broker(account("main")) as broker:

@@ -207,7 +207,8 @@ import Testing
         #expect(
             client.take()
                 == Expected.error(
-                    120, "nobody is signed in to the account", "sign_in_needed", rest: #","account":"bot""#)
+                    120, "nobody is signed in to the account; chatauth doctor says what to do",
+                    "sign_in_needed", rest: #","account":"bot""#)
                 + "\n")
     }
 

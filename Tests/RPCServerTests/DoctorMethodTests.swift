@@ -65,6 +65,20 @@ import Testing
         stage.call(client, "account.doctor", #"{"account":"bot"\#(online ? #","online":true"# : "")}"#)
     }
 
+    @Test(arguments: [true, false])
+    func `what keeps a token from being had has the kind that whoever asks for one is told`(_ isBot: Bool)
+        throws
+    {
+        let (stage, client) = try stage(isBot ? account(hasSource: false) : Definitions.plain("bot"))
+        let kind = isBot ? "sign_in_needed" : "no_source"
+        #expect(stage.call(client, "token.get", #"{"account":"bot"}"#).contains(#""kind":"\#(kind)""#))
+        #expect(
+            diagnosis(stage, client).contains(
+                #""code":"source_missing","message":"there is no valid credential, and nothing that gives one","#
+                    + #""fix":"configure a source, register a handler, or save a credential","error":{"kind":"\#(kind)"}}"#
+            ))
+    }
+
     @Test
     func `R63, R67: a refused bind is explained by the claims of the token, and the token is not shown`()
         throws

@@ -294,7 +294,8 @@ private final class Agent {
         #expect(
             stage.call(client, "token.get", #"{"account":"desk"}"#)
                 == Expected.error(
-                    120, "the credential is no longer good, and there is no source of another",
+                    120,
+                    "the credential is no longer good, and there is no source of another; chatauth doctor says what to do",
                     "sign_in_needed",
                     rest: #","account":"desk""#))
     }
@@ -383,7 +384,8 @@ private final class Agent {
         #expect(
             stage.call(client, "token.get", #"{"account":"desk"}"#)
                 == Expected.error(
-                    120, "nobody is signed in to the account", "sign_in_needed",
+                    120, "nobody is signed in to the account; chatauth doctor says what to do",
+                    "sign_in_needed",
                     rest: #","account":"desk""#))
         #expect(stage.fetcher.all.count == requests)
         #expect(

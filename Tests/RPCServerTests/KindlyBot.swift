@@ -15,6 +15,8 @@ final class KindlyBot {
     var invalidateStatus = 200
     var invalidateFailure: FetchFailure?
     var isBackendDown = false
+    /// What `connect` calls the chat; nil: as it was asked.
+    var chatName: String?
     /// The bearers with which chats were to be unbound.
     private(set) var ends: [String] = []
     private(set) var binds: [(bearer: String, chat: String?)] = []
@@ -42,7 +44,8 @@ final class KindlyBot {
         case "connect":
             if header("Authorization") != nil { violations.append("connect with a token") }
             return PlatformAnswers.json(
-                200, #"{"chat_id":"\#(header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
+                200,
+                #"{"chat_id":"\#(chatName ?? header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
         case "auth/chat":
             let bearer = String((header("Authorization") ?? "").dropFirst(7))
             binds.append((bearer, header("kindly-chat-uuid")))

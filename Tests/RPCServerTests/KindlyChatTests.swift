@@ -75,6 +75,28 @@ import Testing
         #expect(bot.binds.last?.chat == "second")
     }
 
+    @Test
+    func `a chat is connected once, however many wait for it, and has the name that the platform gives it`()
+        throws
+    {
+        let stage = try Stage(accounts: [KindlyBot.account()])
+        bot.chatName = "theirs"
+        stage.advance(.zero)
+        let client = try #require(stage.connect())
+        // The connect and the first token are out; somebody signs in meanwhile.
+        #expect(stage.fetcher.out.count == 2)
+        stage.advance(.seconds(2))
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":1,"method":"auth.authenticate","params":{"account":"bot"}}"# + "\n",
+            from: client)
+        stage.fetcher.backend = { [bot] in bot.answer($0) }
+        stage.run()
+        #expect(client.take().contains(#""generation":1"#))
+        #expect(bot.routes == ["connect", "auth/chat"])
+        #expect(bot.binds.map(\.chat) == ["theirs"])
+        #expect(stage.chat(client) == "theirs")
+    }
+
     // MARK: A chat's own token
 
     @Test func `a chat without its token is not connected, and doctor suspects that first`() throws {

@@ -213,6 +213,16 @@ import Testing
                     "route must be 1 to 64 of a-z 0-9 / _ -, such as auth/chat, message, trigger or latest"))
     }
 
+    @Test func `R14: an access token that is the ID token once more is dropped, and that can be seen`() throws
+    {
+        let (stage, client) = try stage(KindlyBot.account(hasSource: false))
+        _ = stage.call(
+            client, "credentials.save",
+            #"{"account":"bot","id_token":"e30.e30.eA","access_token":"e30.e30.eA"}"#)
+        #expect(!stage.call(client, "headers.get", #"{"account":"bot"}"#).contains("X-Access-Token"))
+        #expect(stage.records.lines.contains { $0.contains("the ID token once more") })
+    }
+
     @Test func `R16: an opaque ID token beside an access token is refused before any network`() throws {
         let (stage, client) = try stage(KindlyBot.account(hasSource: false))
         let binds = bot.binds.count

@@ -12,7 +12,7 @@ import Testing
     private static let signIn =
         #"{"jsonrpc":"2.0","id":8,"method":"auth.authenticate","params":{"account":"bot"}}"#
     private static let done = #"{"jsonrpc":"2.0","id":7,"result":{"account":"bot"}}"# + "\n"
-    private static let signedOut = #"nobody is signed in to the account"#
+    private static let signedOut = #"nobody is signed in to the account; chatauth doctor says what to do"#
 
     /// A daemon whose account holds `token-1`, bound, or nothing; from now on requests are out until they are let go.
     private func stage(isSignedIn: Bool = true) throws -> (Stage, MemoryConnection) {

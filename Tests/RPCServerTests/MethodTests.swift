@@ -136,7 +136,7 @@ import Testing
                 == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","generation":2}}"#)
         #expect(
             stage.call(client, "credentials.inspect", #"{"account":"bot"}"#)
-                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","state":"expired","generation":2,"#
+                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","state":"no_token","generation":2,"#
                 + #""expires_at":null,"expires_at_text":null,"expiry_source":null,"refresh_at":null,"#
                 + #""refresh_at_text":null,"has_token":false}}"#)
         stage.advance(.seconds(60))
@@ -372,7 +372,7 @@ import Testing
         #expect(
             stage.call(client, "daemon.status")
                 == #"{"jsonrpc":"2.0","id":1,"result":{"version":"1.2.3","instance":"user","state":"running","#
-                + #""accounts":{"total":1,"fresh":1,"due":0,"refreshing":0,"stale":0,"expired":0,"#
+                + #""accounts":{"total":1,"fresh":1,"due":0,"refreshing":0,"stale":0,"no_token":0,"expired":0,"#
                 + #""sign_in_needed":0,"parked":0,"stopped":0,"sealed":0},"store":{"state":"open"},"#
                 + #""started_at":1767225000,"started_at_text":"2025-12-31T23:50:00Z","worker":{"state":"idle","kind":"child"},"#
                 + #""audit":{"state":"writable"},"memory_locked":true,"connections":1,"remarks":["a remark"]}}"#

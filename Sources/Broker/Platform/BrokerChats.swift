@@ -117,15 +117,14 @@ extension Broker {
             guard let self, !attempt.isOver else { return }
             guard case .success(let chat) = outcome else { return completion(RefreshFailure(.storeFull)) }
             connectInTurn(account, bot, chat, attempt) { outcome in
-                // Another chat was attached or begun meanwhile: this one is nobody's.
-                guard account.chat?.id == chat.id else {
-                    return completion(RefreshFailure(.sourceUnavailable, party: .platform))
-                }
                 switch outcome {
-                case .success(let connected):
+                case .failure(let failure): completion(failure)
+                case .success(let connected) where account.chat?.id == chat.id:
                     account.platform?.state = .kindly(connected)
                     completion(nil)
-                case .failure(let failure): completion(failure)
+                case .success(let connected) where account.chat?.id == connected.id: completion(nil)
+                // Another chat was attached or begun meanwhile: this one is nobody's.
+                case .success: completion(RefreshFailure(.sourceUnavailable, party: .platform))
                 }
             }
         }

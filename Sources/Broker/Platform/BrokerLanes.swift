@@ -11,7 +11,8 @@ extension Broker {
         guard let lane = account.platform?.lane(of: chat) else { return completion(.failure(.platformGone)) }
         lane.enter { [caller] leave in
             guard !attempt.isOver else { return leave() }
-            if let known = account.chat, known.id == chat.id, known.isKnownToPlatform {
+            // The platform may have given it another name.
+            if let known = account.chat, known.isKnownToPlatform {
                 leave()
                 return completion(.success(known))
             }

@@ -44,7 +44,8 @@ extension CredentialSession {
         // The grant that it would be fetched with is for another destination.
         if !isUsable(at: now), failures.last?.kind == .grantParked { return .parked }
         guard isUsable(at: now) else {
-            return signIn != nil || !traits.hasSource || isHeldBack ? .signInNeeded : .expired
+            if signIn != nil || !traits.hasSource || isHeldBack { return .signInNeeded }
+            return held == nil ? .noToken : .expired
         }
         if failures.last != nil { return .stale }
         return schedule?.isDue(at: now) == true ? .due : .fresh

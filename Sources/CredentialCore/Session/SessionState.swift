@@ -8,7 +8,9 @@ package enum SessionState: String, Sendable, CaseIterable {
     case refreshing
     /// Valid, though the last refresh failed.
     case stale
-    /// Nothing valid; a source may give something.
+    /// Nothing is held; a source may give something.
+    case noToken = "no_token"
+    /// What is held has ended or was refused; a source may give something.
     case expired
     /// Nothing valid, and only a person, a save or a changed backend can help.
     case signInNeeded = "sign_in_needed"
@@ -30,7 +32,7 @@ package enum SignInReason: String, Sendable {
     case credentialRejected = "credential_rejected"
     /// Somebody signed it out, and nobody has signed in since.
     case signedOut = "signed_out"
-    /// It has ended or was refused, and there is no source of another.
+    /// It has ended or was refused, and there is no source of another; chatauth doctor says what to do.
     case expired
     /// No grant was imported.
     case grantMissing = "grant_missing"
