@@ -52,7 +52,7 @@ package enum PlatformProperty {
         let acceptance = try outcome { () throws(RefreshFailure) in try ChatbaseAnswer.read(response) }
         guard let acceptance else { return }
         var identity = ChatbaseIdentity()
-        identity.identified(userID: acceptance.userID)
+        identity.identified(on: DeviceID(high: 1, low: 2), userID: acceptance.userID)
         try check(identity)
     }
 

@@ -34,7 +34,7 @@ package final class Broker {
     /// Of this program, as platforms are told.
     let version: String
     // Devices that are on their way to the disk, and who waits for each.
-    var devicesBeingStored: [PlatformStateName: [(Result<DeviceID, StoreFailure>) -> Void]] = [:]
+    var devicesBeingStored: [PlatformStateName: DeviceBeingStored] = [:]
     var accounts = AccountTable()
     var accessVersion: UInt64 = 1
     var wakes = WakeQueue()

@@ -64,10 +64,12 @@ extension Broker {
     }
 
     /// Forgets an account's credential, and gives up whatever would bring one.
+    ///
+    /// Where somebody signs in and out, this is neither: a source that comes later is asked (R30).
     package func forget(_ account: Account, waiter: WaiterID) {
         endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
         account.platform?.lane?.forget()
-        apply(.deleted(waiter: waiter), to: account)
+        apply(.deleted(waiter: waiter, signsOut: !account.definition.hasSignIn), to: account)
     }
 
     /// Lets an account rest: what is under way for it is given up, what is stored of it stays (R58).
@@ -176,7 +178,7 @@ extension Broker {
         tellGeneration(of: account)
         tellIdentity(account, cause: "opened")
         tellWarnings(of: account)
-        identifyOnStart(account)
+        openIdentity(of: account)
     }
 
     func change(_ account: Account, to definition: AccountDefinition) {
@@ -194,6 +196,8 @@ extension Broker {
         carryOut(effects, for: account)
         tellIdentity(account, cause: "reconfigured")
         tellWarnings(of: account)
+        // It may be another device that it has now.
+        showIdentity(of: account) { _ in }
         openSession(of: account)
         reviewSupplier(of: account, isNew: false)
         if old.source != definition.source { endCheck(of: account, .session(.failure(.stopped))) }

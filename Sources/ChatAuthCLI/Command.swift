@@ -51,7 +51,7 @@ package enum Command: UInt8, CaseIterable {
         let second: Operand?
         /// What it takes beside its operands.
         package let options: Options
-        /// The method that it calls above all; nil: it chooses, or calls none.
+        /// The method that it calls above all; nil: the caller chooses, or none is called.
         let method: Method?
         /// One line that says what it does.
         package let summary: StaticString
@@ -142,8 +142,8 @@ package enum Command: UInt8, CaseIterable {
                 options: Options(.online), method: .accountDoctor,
                 summary: "explain what is wrong with an account, or with the daemon, and what to do",
                 details: """
-                    One finding a line, the worst first: error, warning, hint or ok, its code, what is the matter and what to \
-                    do. The findings are the output whatever the exit status is: 0 when none of them is an error, else that \
+                    One finding a line, the worst first and causes before what came of them: error, warning, hint or ok, its \
+                    code, what is the matter and what to do. The findings are the output whatever the exit status is: 0 when none of them is an error, else that \
                     of the worst one's kind, and 10 where it has none. Claims of a token that are no secret are explained and, \
                     with --json, shown; the token never is. With --online the source is asked and the platform is tried as well; \
                     nothing is stored.
@@ -299,7 +299,7 @@ package enum Command: UInt8, CaseIterable {
         case .help:
             Description(
                 "help", Operand(name: "COMMAND", kind: .command, isRequired: false, isRepeated: true),
-                summary: "explain a command")
+                summary: "explain a command, or list those of a group")
         }
     }
 }

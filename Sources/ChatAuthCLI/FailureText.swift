@@ -11,6 +11,9 @@ extension Failure {
             if let command {
                 text.append("help ")
                 command.appendWords(to: &text)
+            } else if case .incompleteCommand(let group) = fault {
+                text.append("help ")
+                text.append(printable: group)
             } else {
                 text.append("--help")
             }

@@ -14,18 +14,26 @@ enum Help {
         text.append(
             "usage: chatauth COMMAND [ARGUMENT ...] [OPTION ...]\n\nA valid bearer token, from chatauthd.\n\n"
         )
-        for command in Command.allCases {
-            let start = text.count
-            text.append("  ")
-            command.appendWords(to: &text)
-            for operand in command.description.operands { text.append(synopsisOf: operand) }
-            text.append(spaces: max(34 - (text.count - start), 1))
-            text.append(command.description.summary)
-            text.append("\n")
-        }
+        for command in Command.allCases { text.append(lineOf: command) }
         text.append("\nEvery command takes:\n")
         Option.everywhere.forEach { text.append(lineOf: $0) }
         text.append("\nMore: chatauth help COMMAND, man chatauth\n")
+    }
+
+    /// The commands of a group, one a line.
+    static func text(_ group: Command.Group) -> SecretBuffer {
+        var text = SecretBuffer(capacity: 4096)
+        text.append("usage: chatauth ")
+        text.append(group.word)
+        text.append(" COMMAND [ARGUMENT ...] [OPTION ...]\n\n")
+        for command in Command.allCases {
+            guard let itsGroup = command.description.group, itsGroup == group.word else { continue }
+            text.append(lineOf: command)
+        }
+        text.append("\nMore: chatauth help ")
+        text.append(group.word)
+        text.append(" COMMAND, man chatauth\n")
+        return text
     }
 
     private static func explain(_ command: Command, _ text: inout SecretBuffer) {
@@ -50,8 +58,13 @@ enum Help {
         text.append("\nEvery command takes:\n")
         Option.everywhere.forEach { text.append(lineOf: $0) }
         if let method = description.method {
-            text.append("\nMethod: ")
+            let others = command.otherMethods
+            text.append(others.isEmpty ? "\nMethod: " : "\nMethods: ")
             text.append(method.rawValue)
+            for other in others {
+                text.append(", ")
+                text.append(other.rawValue)
+            }
             text.append("\n")
         }
         text.append("\nExit status:\n")
@@ -65,8 +78,35 @@ enum Help {
     }
 }
 
+extension Command {
+    /// What it calls beside the method that it calls above all, or in its place.
+    fileprivate var otherMethods: [Method] {
+        switch self {
+        case .getToken: [.tokenReject, .headersGet]
+        case .status: [.accountShow]
+        case .doctor: [.daemonDoctor]
+        default: []
+        }
+    }
+
+    /// Commands whose first word is the same, as `session` of `session login`.
+    struct Group {
+        let word: StaticString
+    }
+
+    /// The group with that word; nil: there is none.
+    static func group(_ word: Argument) -> Group? {
+        var found: Group?
+        forEach { command in
+            if let group = command.description.group, word == group { found = Group(word: group) }
+            return found == nil
+        }
+        return found
+    }
+}
+
 extension Session {
-    /// `help`, with the words of a command behind it.
+    /// `help`, with the words of a command or the word of a group behind it.
     func explain() throws(Failure) {
         let operands = invocation.operands
         guard operands.count > 0 else { return try Output.write(Help.text(nil)) }
@@ -80,8 +120,11 @@ extension Session {
             found = command
             return false
         }
-        guard let found else { throw .usage(.unknownCommand(operands[0].text), nil) }
-        try Output.write(Help.text(found))
+        if let found { return try Output.write(Help.text(found)) }
+        guard operands.count == 1, let group = Command.group(operands[0]) else {
+            throw .usage(.unknownCommand(operands[0].text), nil)
+        }
+        try Output.write(Help.text(group))
     }
 }
 
@@ -118,6 +161,17 @@ extension SecretBuffer {
         append(operand.name)
         if operand.isRepeated { append(" ...") }
         if !operand.isRequired { append("]") }
+    }
+
+    /// Appends a line with what a command takes and what it does.
+    fileprivate mutating func append(lineOf command: Command) {
+        let start = count
+        append("  ")
+        command.appendWords(to: &self)
+        for operand in command.description.operands { append(synopsisOf: operand) }
+        append(spaces: max(34 - (count - start), 1))
+        append(command.description.summary)
+        append("\n")
     }
 
     fileprivate mutating func append(lineOf option: Option) {

@@ -39,6 +39,7 @@ extension Invocation {
     enum Request {
         case command(Invocation)
         case help(Command?)
+        case groupHelp(Command.Group)
         case version
         case page(Page)
     }
@@ -60,6 +61,11 @@ extension Invocation {
             }
         }
         guard let word = surroundings.argument(index) else { throw .usage(.noCommand, nil) }
+        if let next = surroundings.argument(index + 1), next == "-h" || next == "--help",
+            let group = Command.group(word)
+        {
+            return .groupHelp(group)
+        }
         let command = try find(word, &index, surroundings)
         let description = command.description
         let allowed = description.options | Option.everywhere

@@ -5,7 +5,8 @@ import Secrets
 extension SecretBuffer {
     /// Appends each member of `object` as `name: value`; members of objects in it as `outer.inner: value`.
     ///
-    /// A time that has a twin for people (`…_text`) is shown as that. With a width, the values stand below one another.
+    /// Sentences in an array are a line each, since they have commas of their own. A time that has a twin for people (`…_text`) is
+    /// shown as that. With a width, the values stand below one another.
     mutating func append(lines object: JSONValue, prefix: String = "", width: Int = 0, colour: Bool = false) {
         var cursor = object.members()
         while let member = cursor.next() {
@@ -18,10 +19,16 @@ extension SecretBuffer {
                 append(lines: value, prefix: prefix + name + ".", width: width, colour: colour)
                 continue
             }
-            let label = prefix + name
-            append(printable: label)
-            append(":")
-            append(spaces: max(width - label.unicodeScalars.count, 0) + 1)
+            if value.hasSentences {
+                var cursor = value.elements()
+                while let sentence = cursor.next() {
+                    append(label: prefix + name, width: width)
+                    append(shown: sentence)
+                    append("\n")
+                }
+                continue
+            }
+            append(label: prefix + name, width: width)
             if let seconds = value.moment(named: prefix.isEmpty ? name : prefix) {
                 append(rfc3339: seconds)
             } else {
@@ -29,6 +36,12 @@ extension SecretBuffer {
             }
             append("\n")
         }
+    }
+
+    private mutating func append(label: String, width: Int) {
+        append(printable: label)
+        append(":")
+        append(spaces: max(width - label.unicodeScalars.count, 0) + 1)
     }
 
     /// Appends one value: a text without quotes, `-` for null, elements with commas between them.
@@ -120,6 +133,17 @@ extension JSONValue {
         guard !raw.isEmpty, !hasEscapes else { return false }
         for index in raw.indices where raw[index] == UInt8(ascii: " ") { return false }
         return true
+    }
+
+    /// Whether it is an array with an element of more than a word.
+    fileprivate var hasSentences: Bool {
+        guard kind == .array else { return false }
+        var cursor = elements()
+        while let element = cursor.next() {
+            guard element.kind == .string else { continue }
+            for index in element.raw.indices where element.raw[index] == UInt8(ascii: " ") { return true }
+        }
+        return false
     }
 
     /// The longest label that `append(lines:)` writes for it.

@@ -14,6 +14,8 @@ package enum Tool {
                 try Session(invocation: invocation, surroundings: surroundings).run()
             case .help(let command):
                 try Output.write(Help.text(command))
+            case .groupHelp(let group):
+                try Output.write(Help.text(group))
             case .version:
                 var text = SecretBuffer()
                 text.append("chatauth ")

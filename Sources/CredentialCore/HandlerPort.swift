@@ -41,6 +41,10 @@ package enum HandlerFailure: Error, Equatable, Sendable {
     case absent
     /// It answered with an error, or its connection ended (R6).
     case rejected
+    /// What it answered was no JSON.
+    case notJSON
+    /// What it answered was no JSON-RPC response, or one to another question than any that it was asked.
+    case unmatched
 }
 
 /// The connected clients as the broker sees them, from the loop.

@@ -22,6 +22,7 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case signing(SigningFailure)
         case verification(VerificationFailure)
         case store(StoreFailure)
+        case handler(HandlerFailure)
     }
 
     /// Who was asked when it failed: callers are told, and refusals of the one are not counted with those of the other.
@@ -102,6 +103,15 @@ package struct RefreshFailure: Error, Equatable, Sendable {
 }
 
 extension RefreshFailure {
+    /// What came of asking a handler.
+    package init(ofHandler failure: HandlerFailure) {
+        switch failure {
+        case .absent: self.init(.handlerRequired)
+        case .rejected: self.init(.callbackRejected)
+        case .notJSON, .unmatched: self.init(.callbackRejected, cause: .handler(failure))
+        }
+    }
+
     /// The same where the platform failed, and not the source.
     package var ofPlatform: RefreshFailure {
         RefreshFailure(

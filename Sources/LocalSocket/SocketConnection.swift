@@ -25,6 +25,8 @@ package final class SocketConnection: Connection {
     private unowned let server: SocketServer
     private var output = SecretBuffer()
     private var sent = 0
+    // Bytes that were read and are kept before the rest is moved to their place.
+    private static let readPiece = 64 * 1024
     // `output.count`, less `sent`.
     private var queued = 0
     private var closesWhenFlushed = false
@@ -101,6 +103,11 @@ package final class SocketConnection: Connection {
         }
         sent += taken
         queued -= taken
+        // One that reads, and never all of it, would otherwise be kept everything that it ever read.
+        if sent >= Self.readPiece, sent >= queued {
+            output.removeFirst(sent)
+            sent = 0
+        }
         if unsentBytes == 0 {
             output.removeAll()
             output.shrink(to: 0)

@@ -169,7 +169,12 @@ extension CallFailure {
         case .callbackTimeout:
             (.callbackTimeout, "the handler did not answer in time")
         case .callbackRejected:
-            (.callbackRejected, "the handler refused to give a credential, or went away")
+            (
+                .callbackRejected,
+                failure.cause == nil
+                    ? "the handler refused to give a credential, or went away"
+                    : "the handler gave no credential" + detail
+            )
         case .handlerRequired:
             (.handlerRequired, "no handler is connected; chatauth handler list shows those that are")
         }
@@ -191,6 +196,10 @@ extension CallFailure {
         case .signing(let cause): ": \(cause.rawValue)"
         case .verification(let cause): ": \(cause.rawValue)"
         case .store: ": the store refused it"
+        case .handler(.notJSON): ": its answer was not JSON"
+        case .handler(.unmatched):
+            ": its answer was no JSON-RPC response with the id of the question"
+        case .handler(.absent), .handler(.rejected): ""
         case nil:
             switch failure.httpStatus {
             case .some(let status) where (300..<400).contains(status):

@@ -10,8 +10,8 @@ import Secrets
 /// A subscriber gets the current state in the answer, then each change once and in order. One that does not read gets one overflow
 /// marker and nothing more until it has read everything; then it asks again for the state.
 extension RPCServer {
-    /// What a subscriber may leave unread.
-    private static var unreadEvents: Int { 256 * 1024 }
+    /// What a subscriber may leave unread beside one whole reply: some hundred events.
+    private static var unreadEvents: Int { 64 * 1024 }
 
     // For one whom a rule names, and for anybody else: names are kept as long as the subscription.
     private static var mostNames: Int { 10_000 }
@@ -148,7 +148,7 @@ extension RPCServer {
             return true
         }
         guard client.subscription?.hasOverflowed == false else { return false }
-        guard client.connection.unsentBytes > Self.unreadEvents else { return true }
+        guard client.connection.unsentBytes - client.longestUnread > Self.unreadEvents else { return true }
         client.subscription?.hasOverflowed = true
         counters.eventOverflows += 1
         var writer = JSONWriter()

@@ -25,6 +25,7 @@ extension RPCServer {
             }
         } catch {
             refuse(client, rawID: Span(), .parseError, place: nil)
+            endQuestions(to: client, .notJSON)
         }
     }
 
@@ -46,6 +47,8 @@ extension RPCServer {
             place?.end(nil)
         case .invalid(let rawID):
             refuse(client, rawID: rawID, .invalidRequest, place: place)
+            // What looks like an answer and is none has no id of ours.
+            if rawID.isEmpty { endQuestions(to: client, .unmatched) }
         }
     }
 

@@ -102,6 +102,9 @@ struct HandlerRegistry {
         return (question.id, question.account)
     }
 
+    /// Whether a question had that id on the wire: an answer to it may be late.
+    func wasAsked(_ wireID: Int64) -> Bool { wireID >= 1 && wireID <= lastWireID }
+
     mutating func forget(_ id: UInt64) {
         guard let wireID = wireIDs.removeValue(forKey: id) else { return }
         questions[wireID] = nil
@@ -109,7 +112,7 @@ struct HandlerRegistry {
 
     /// Takes the questions that `client` will not answer, the oldest first.
     mutating func takeQuestions(
-        to client: Client, where isConcerned: (AccountName, Kind) -> Bool
+        to client: Client, where isConcerned: (AccountName, Kind) -> Bool = { _, _ in true }
     ) -> [UInt64] {
         let lost = questions.filter {
             $0.value.client === client && isConcerned($0.value.account, $0.value.kind)

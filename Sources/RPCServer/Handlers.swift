@@ -70,10 +70,11 @@ extension RPCServer: HandlerPort {
 
     /// Takes what a client answers; dropped and counted where it was not asked.
     func receive(_ response: borrowing JSONRPCResponse, from client: Client) {
-        guard response.id.kind == .number, let wireID = response.id.integer,
-            let (question, name) = registry.take(wireID, from: client)
-        else {
+        let wireID = response.id.kind == .number ? response.id.integer : nil
+        guard let wireID, let (question, name) = registry.take(wireID, from: client) else {
             counters.strayResponses += 1
+            // One that comes late is nobody's business; under an id that no question had it is meant for one that is out.
+            if wireID.map({ !registry.wasAsked($0) }) ?? true { endQuestions(to: client, .unmatched) }
             return
         }
         // Who may not operate the account any more gives it no credential either.
@@ -83,6 +84,14 @@ extension RPCServer: HandlerPort {
         } else {
             broker.handlerDidAnswer(
                 question, .success(SecretBytes(copying: response.payload.rawToken)))
+        }
+    }
+
+    /// Ends what a client owes: what it said instead cannot be told to belong to any of it, and nothing better will come (R6).
+    func endQuestions(to client: Client, _ failure: HandlerFailure) {
+        for question in registry.takeQuestions(to: client) {
+            counters.questionsRefused += 1
+            broker.handlerDidAnswer(question, .failure(failure))
         }
     }
 

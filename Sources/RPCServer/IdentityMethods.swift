@@ -46,13 +46,10 @@ extension RPCServer {
     private func answerIdentified(_ call: Call, _ account: Account, _ answer: BrokerAnswer) {
         switch answer {
         case .session(.saved), .session(.refreshed):
-            call.answer { writer in
-                writer.beginObject()
-                self.writeIdentity(account, to: &writer)
+            answerIdentity(call, account) { writer in
                 // The server moves the device's conversations by itself, later: a list that is fetched now may miss some (R88).
                 writer.key("merge")
                 writer.string("pending")
-                writer.endObject()
             }
         default: fail(call, answer, account)
         }
@@ -69,14 +66,10 @@ extension RPCServer {
         let waiter = wait(call) { [unowned self] answer in
             switch answer {
             case .session(.deleted), .alreadyAnonymous:
-                call.answer { writer in
-                    writer.beginObject()
-                    self.writeIdentity(account, to: &writer)
-                    if case .alreadyAnonymous = answer {
-                        writer.key("already_anonymous")
-                        writer.bool(true)
-                    }
-                    writer.endObject()
+                answerIdentity(call, account) { writer in
+                    guard case .alreadyAnonymous = answer else { return }
+                    writer.key("already_anonymous")
+                    writer.bool(true)
                 }
             default: fail(call, answer, account)
             }
@@ -87,10 +80,18 @@ extension RPCServer {
     func identityState(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let account = try chatbaseAccount(parameters, call, needs: .use)
         try requireOpenStore()
-        call.answer { writer in
-            writer.beginObject()
-            self.writeIdentity(account, to: &writer)
-            writer.endObject()
+        let answer: () -> Void = { [unowned self] in
+            call.answer { writer in
+                writer.beginObject()
+                self.writeIdentity(account, to: &writer)
+                writer.endObject()
+            }
+        }
+        // There is always a device (R97); a disk that refuses a new one does not keep anybody from knowing the rest.
+        if broker.device(of: account) != nil {
+            answer()
+        } else {
+            broker.withDevice(of: account) { _ in answer() }
         }
     }
 
@@ -119,6 +120,20 @@ extension RPCServer {
     }
 
     // MARK: Parts
+
+    /// Answers who is signed in once that is on disk: what the disk refuses counts nevertheless, and is tried again.
+    private func answerIdentity(
+        _ call: Call, _ account: Account, _ rest: @escaping (inout JSONWriter) -> Void
+    ) {
+        broker.whenRemembered(account) { [unowned self] _ in
+            call.answer { writer in
+                writer.beginObject()
+                self.writeIdentity(account, to: &writer)
+                rest(&writer)
+                writer.endObject()
+            }
+        }
+    }
 
     private func chatbaseAccount(
         _ parameters: borrowing Parameters, _ call: Call, needs: Role

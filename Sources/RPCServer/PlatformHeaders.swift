@@ -12,7 +12,7 @@ extension RPCServer {
         _ call: Call, _ account: Account, _ role: Role, _ parameters: borrowing Parameters, route: String?
     ) throws(CallFailure) -> Bool {
         switch account.definition.platform {
-        case .chatbase: try answerChatbaseHeaders(call, account)
+        case .chatbase: try answerChatbaseHeaders(call, account, wait: timeToWait(parameters, call))
         case .kindly(let bot):
             guard let route = KindlyRoute(route, of: bot) else {
                 throw CallFailure(
@@ -28,28 +28,47 @@ extension RPCServer {
 
     // MARK: Chatbase
 
-    private func answerChatbaseHeaders(_ call: Call, _ account: Account) throws(CallFailure) {
+    private func answerChatbaseHeaders(
+        _ call: Call, _ account: Account, wait: Milliseconds
+    ) throws(CallFailure) {
         try requireOpenStore()
         if let failure = account.session.standingFailure {
             throw CallFailure(failure, account: account.name)
         }
+        withShownDevice(call, account, wait) { [unowned self] device in
+            let held = account.session.held
+            let headers = ChatbaseRequests.headers(device: device, stored: held?.credential)
+            // Nobody but the server says that an identity is over: it is sent until then, and said to be stale (R94).
+            let isStale =
+                held != nil
+                && (!account.session.isUsable(at: now) || account.session.failures.last != nil)
+            answer(
+                call, account, headers, held == nil ? "anonymous" : "identified", isStale: isStale,
+                hasToken: held != nil)
+        }
+    }
+
+    /// Goes on with the device once nobody is signed in whom the server has not seen on it; who does not wait is sent away meanwhile.
+    private func withShownDevice(
+        _ call: Call, _ account: Account, _ wait: Milliseconds, _ body: @escaping (DeviceID) -> Void
+    ) {
         broker.withDevice(of: account) { [unowned self] outcome in
             // It may have been stopped or configured anew while the device went to the disk.
             if let failure = account.session.standingFailure {
                 return call.fail(CallFailure(failure, account: account.name))
             }
             switch outcome {
-            case .failure(let failure): call.fail(CallFailure(failure))
-            case .success(let device):
-                let held = account.session.held
-                let headers = ChatbaseRequests.headers(device: device, stored: held?.credential)
-                // Nobody but the server says that an identity is over: it is sent until then, and said to be stale (R94).
-                let isStale =
-                    held != nil
-                    && (!account.session.isUsable(at: now) || account.session.failures.last != nil)
-                answer(
-                    call, account, headers, held == nil ? "anonymous" : "identified", isStale: isStale,
-                    hasToken: held != nil)
+            case .failure(let failure): return call.fail(CallFailure(failure))
+            case .success(let device) where !broker.isIdentityUnshown(account): return body(device)
+            case .success: break
+            }
+            guard wait > .zero else {
+                broker.showIdentity(of: account) { _ in }
+                return fail(call, .session(.failure(.deadlineExceeded(retryAfter: .seconds(1)))), account)
+            }
+            broker.showIdentity(of: account) { [unowned self] answer in
+                guard case .done = answer else { return fail(call, answer, account) }
+                withShownDevice(call, account, wait, body)
             }
         }
     }

@@ -11,6 +11,11 @@ extension CredentialReply {
         _ account: Account, _ outlook: SocialPlusOutlook?, _ now: Instant, to writer: inout JSONWriter
     ) {
         writer.warnings(account.warnings(at: now))
+        // A token that has ended is kept and sent until the server says no (R94).
+        if case .chatbase = account.definition.platform, account.session.held != nil {
+            writer.key("expired")
+            writer.bool(account.session.schedule?.isExpired(at: now) == true)
+        }
         writeBinding(account, to: &writer)
         guard let outlook else { return }
         writer.key("session")

@@ -117,6 +117,25 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
         }
     }
 
+    @Test func `give each remark a line of its own, since it has commas`() {
+        withProgram { program in
+            let status = #"{"remarks":["a, and b","c"],"kinds":["x","y"]}"#
+            #expect(
+                program.run(["status"], [.result(status)]).output
+                    == "remarks: a, and b\nremarks: c\nkinds: x, y\n")
+        }
+    }
+
+    @Test func `points to the commands of a group that is not followed by one`() {
+        withProgram { program in
+            let outcome = program.run(["session"], [])
+            #expect(outcome.status == 2)
+            #expect(
+                outcome.errors
+                    == "chatauth: session must be followed by what to do; see chatauth help session\n")
+        }
+    }
+
     @Test func `print metrics as they came`() {
         withProgram { program in
             let outcome = program.run(["metrics"], [.result(##"{"openmetrics":"a 1\n# EOF\n"}"##)])

@@ -46,6 +46,28 @@ import ChatAuthCLI
         }
     }
 
+    @Test(arguments: [
+        "account", "auth", "identity", "session", "chat", "device", "handler", "grant", "secret", "store",
+    ])
+    func `lists the commands of a group, one a line`(_ group: String) {
+        let help = run(["help", group])
+        #expect(help == run([group, "--help"]))
+        let lines = help.split(separator: "\n").filter { $0.hasPrefix("  \(group) ") }
+        let commands = Command.allCases.map(\.description).filter { $0.group?.description == group }
+        #expect(lines.count == commands.count && !commands.isEmpty)
+        for (line, command) in zip(lines, commands) {
+            #expect(
+                line.hasPrefix("  \(group) \(command.word)") && line.hasSuffix(command.summary.description))
+        }
+    }
+
+    @Test func `names every method that a command calls`() {
+        #expect(run(["help", "doctor"]).contains("\nMethods: account.doctor, daemon.doctor\n"))
+        #expect(run(["help", "status"]).contains("\nMethods: daemon.status, account.show\n"))
+        #expect(run(["help", "get-token"]).contains("\nMethods: token.get, token.reject, headers.get\n"))
+        #expect(run(["help", "chat", "id"]).contains("\nMethod: chat.id\n"))
+    }
+
     @Test func `names options and commands once`() {
         let options = Option.allCases.map(\.name.description)
         #expect(Set(options).count == options.count)

@@ -144,6 +144,44 @@ private func take(_ descriptor: Int32, _ limit: Int = 1 << 20) -> [UInt8]? {
         #expect(received == (0..<30).flatMap { _ in piece })
     }
 
+    @Test func `a client that reads, and never all of it, gets everything in order`() throws {
+        let running = try Running()
+        let client = running.connect()
+        defer { close(client) }
+        try running.run { running.echo.opened.count == 1 }
+        let connection = running.echo.opened[0]
+        var number: UInt8 = 0
+        var expected: UInt8 = 0
+        func send() {
+            let piece = (0..<50_000).map { _ -> UInt8 in
+                number = (number + 1) % 251
+                return number
+            }
+            connection.send(piece.span)
+        }
+        func mustRead(_ limit: Int) throws -> Int {
+            let bytes = try #require(take(client, limit))
+            for byte in bytes {
+                expected = (expected + 1) % 251
+                if byte != expected { Issue.record("\(byte) is not \(expected)") }
+            }
+            return bytes.count
+        }
+        for _ in 0..<20 { send() }
+        var left = 20 * 50_000
+        for _ in 0..<100 {
+            send()
+            left += 50_000 - (try mustRead(50_000))
+            try running.settle()
+            #expect(connection.unsentBytes > 0)
+        }
+        while left > 0 {
+            left -= try mustRead(1 << 20)
+            try running.settle()
+        }
+        #expect(connection.unsentBytes == 0)
+    }
+
     @Test func `closing with something queued waits until it is read, and takes nothing more`() throws {
         let running = try Running()
         running.echo.answers = false

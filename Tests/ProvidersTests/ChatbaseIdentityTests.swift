@@ -4,6 +4,8 @@ import Secrets
 import Testing
 
 @Suite struct `Identity at Chatbase` {
+    private let device = DeviceID(high: 1, low: 2)
+
     private func chatting() throws -> ChatbaseIdentity {
         var identity = ChatbaseIdentity()
         try identity.report(userID: "u-1", conversationID: "c-1")
@@ -23,13 +25,31 @@ import Testing
 
     @Test func `R98, R103: each sign-in forgets user and conversation, even of the same user`() throws {
         var identity = try chatting()
-        identity.identified()
-        #expect(identity == ChatbaseIdentity())
+        identity.identified(on: device)
+        #expect(identity.currentUserID == nil && identity.currentConversationID == nil)
         identity = try chatting()
-        identity.identified(userID: "u-1")
+        identity.identified(on: device, userID: "u-1")
         #expect(identity.currentUserID == "u-1" && identity.currentConversationID == nil)
-        identity.identified(userID: "a\nb")
+        identity.identified(on: device, userID: "a\nb")
         #expect(identity.currentUserID == nil)
+    }
+
+    @Test func `R80: for which device the server took the token is known, and goes with the identity`() throws
+    {
+        let other = DeviceID(high: 3, low: 4)
+        var identity = ChatbaseIdentity()
+        identity.identified(on: device)
+        identity.deviceReplaced()
+        #expect(identity.verifiedDevice == device)
+        try identity.report(userID: "u-1", conversationID: "c-1")
+        identity.renewed(on: other)
+        #expect(identity.verifiedDevice == other && identity.currentConversationID == "c-1")
+        #expect(ChatbaseIdentity(json: identity.json()) == identity)
+        identity.deviceReplaced()
+        #expect(identity.currentUserID == nil && identity.currentConversationID == nil)
+        identity.loggedOut()
+        #expect(identity.verifiedDevice == nil)
+        #expect(ChatbaseIdentity(json: secret(#"{"verified_device":"x"}"#)) == ChatbaseIdentity())
     }
 
     @Test func `R101: a sign-out forgets user and conversation`() throws {

@@ -103,7 +103,7 @@ import Testing
             _ = stage.call(client, "credentials.save_token", #"{"account":"bot","token":"t"}"#)
         }
         #expect(!slow.isClosed)
-        #expect(slow.unsentBytes < 300_000)
+        #expect(slow.unsentBytes < 66_000)
         let lines = slow.takeLines()
         #expect(lines.last == #"{"jsonrpc":"2.0","method":"events.overflow"}"#)
         #expect(lines.filter { $0.contains("overflow") }.count == 1)

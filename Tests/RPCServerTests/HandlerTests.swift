@@ -294,11 +294,11 @@ import Testing
         let stage = try Stage(accounts: [Self.rpc()])
         let client = try #require(stage.connect())
         let other = try #require(stage.connect())
-        _ = stage.call(client, "handler.register", #"{"account":"bot"}"#)
         for line in [
             #"{"jsonrpc":"2.0","id":9,"result":{"token":"x"}}"#, #"{"jsonrpc":"2.0","id":"1","result":{}}"#,
             #"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#,
         ] { #expect(stage.ask(client, line) == "") }
+        _ = stage.call(client, "handler.register", #"{"account":"bot"}"#)
         // Nor does an answer of somebody who was not asked.
         #expect(answer(stage, other, #"{"token":"stolen"}"#) == [])
         #expect(stage.account("bot")?.session.state(at: stage.clock.now) == .refreshing)
@@ -306,6 +306,66 @@ import Testing
             stage.call(client, "daemon.metrics").contains(#"chatauth_responses_stray_total 4\n"#))
         _ = answer(stage, client, #"{"token":"abc"}"#)
         #expect(stage.account("bot")?.session.generation == Generation(1))
+    }
+
+    @Test(arguments: [
+        ("credential: abc", "its answer was not JSON", true),
+        (
+            #"{"jsonrpc":"2.0","id":9,"result":{"token":"x"}}"#,
+            "its answer was no JSON-RPC response with the id of the question", false
+        ),
+        (
+            #"{"jsonrpc":"2.0","id":"1","result":{}}"#,
+            "its answer was no JSON-RPC response with the id of the question", false
+        ),
+        (
+            #"{"id":1,"result":{"token":"x"}}"#,
+            "its answer was no JSON-RPC response with the id of the question", true
+        ),
+        (
+            #"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#,
+            "its answer was no JSON-RPC response with the id of the question", false
+        ),
+    ])
+    func `R6: an answer that cannot be told to be one is a refusal at once`(
+        _ line: String, _ cause: String, _ isRefused: Bool
+    ) throws {
+        let stage = try Stage(accounts: [Self.rpc()])
+        let client = try #require(stage.connect())
+        let caller = try #require(stage.connect())
+        _ = stage.call(client, "handler.register", #"{"account":"bot"}"#)
+        stage.receive(Self.get, from: caller)
+        #expect(stage.ask(client, line).isEmpty != isRefused)
+        #expect(
+            caller.take() == Expected.error(
+                id: "7", 124, "the handler gave no credential: \(cause)", "callback_rejected",
+                retryable: true,
+                rest: #","retry_after_seconds":1,"account":"bot""#) + "\n")
+        stage.advance(.seconds(1))
+        #expect(client.takeLines().last == Self.question(id: 2, deadline: 1_767_225_616))
+        // What was asked before may still be answered: that is late, and nobody's business.
+        #expect(answer(stage, client, #"{"token":"late"}"#) == [])
+        #expect(stage.account("bot")?.session.state(at: stage.clock.now) == .refreshing)
+        _ = answer(stage, client, id: 2, #"{"token":"abc"}"#)
+        #expect(stage.account("bot")?.session.generation == Generation(1))
+    }
+
+    @Test func `R30: what was deleted is asked for again once somebody is there, unless somebody signed out`()
+        throws
+    {
+        let account = AccountDefinition(
+            name: Definitions.name("desk"), provider: .chatbase,
+            platform: try ChatbaseAgent.account().platform, source: .rpc)
+        func isAsked(after method: String) throws -> Bool {
+            let (stage, client) = try ChatbaseAgent().stage([account])
+            _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
+            _ = stage.call(client, method, #"{"account":"desk"}"#)
+            return stage.call(client, "handler.register", #"{"account":"desk"}"#).contains(
+                #""method":"credential.fetch""#)
+        }
+        #expect(try isAsked(after: "credentials.delete"))
+        #expect(try !isAsked(after: "identity.logout"))
+        #expect(try !isAsked(after: "auth.deauthenticate"))
     }
 
     @Test func `R42: one slow handler holds up nobody else`() throws {

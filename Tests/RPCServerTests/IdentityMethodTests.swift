@@ -4,79 +4,13 @@ import CredentialCore
 import Secrets
 import Testing
 
-/// An agent at Chatbase as far as accounts are concerned, and the backend that issues its tokens.
-private final class Agent {
-    var accepted: Set<String> = ["jwt-a", "jwt-b"]
-    var issued = "jwt-a"
-    var isDown = false
-    private(set) var verifications: [(token: String, device: String?, user: String?)] = []
-    private(set) var violations: [String] = []
-
-    func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
-        if request.url.text.hasPrefix("https://backend.example/") {
-            return PlatformAnswers.json(200, #"{"token":"\#(issued)","expires_in":3600}"#)
-        }
-        let agents = (1...2).map { "https://chat.example/api/agents/agent-\($0)/verify" }
-        guard agents.contains(request.url.text), request.method == .post else {
-            violations.append("unknown route \(request.url.text)")
-            return PlatformAnswers.json(404, #"{"error":{"code":"AGENT_NOT_FOUND","message":"no"}}"#)
-        }
-        func header(_ name: String) -> String? {
-            request.headers.first { $0.name == name }.map { PlatformAnswers.text($0.value) }
-        }
-        if header("Authorization") != nil { violations.append("Authorization was sent") }
-        if header("X-Device-Id") == nil { violations.append("no device") }
-        let body = request.body.map(PlatformAnswers.text) ?? ""
-        let token = String(body.dropFirst(#"{"token":""#.count).dropLast(2))
-        verifications.append((token, header("X-Device-Id"), header("X-User-Token")))
-        if isDown { return PlatformAnswers.json(503, "") }
-        guard accepted.contains(token) else {
-            return PlatformAnswers.json(401, #"{"error":{"code":"AUTH_INVALID_JWT","message":"no"}}"#)
-        }
-        return PlatformAnswers.json(200, #"{"data":{"ok":true,"userId":"user-\#(token.suffix(1))"}}"#)
-    }
-}
-
 @Suite struct `Identities at Chatbase` {
-    private let agent = Agent()
-
-    private static func account(
-        _ name: String = "desk", hasSource: Bool = false, device: String? = nil, trusts: Bool = false,
-        identifiesOnStart: Bool = false
-    ) throws -> AccountDefinition {
-        let source = try HTTPSource(
-            url: HTTPURL("https://backend.example/token"), fields: FieldMap(token: "token"))
-        return AccountDefinition(
-            name: Definitions.name(name), provider: .chatbase,
-            platform: .chatbase(
-                ChatbaseDefinition(
-                    agentID: "agent-1", baseURL: try HTTPURL("https://chat.example/api"), device: device,
-                    identifiesOnStart: identifiesOnStart, trustsVerifiedUserID: trusts)),
-            source: hasSource ? .http(source) : nil)
-    }
-
-    private func stage(
-        _ accounts: [AccountDefinition]? = nil, instance: InstanceKind = .user(uid: 1000)
-    ) throws -> (Stage, MemoryConnection) {
-        let stage = try Stage(instance: instance, accounts: accounts ?? [Self.account()])
-        stage.fetcher.backend = { [agent] in agent.answer($0) }
-        stage.advance(.zero)
-        return (stage, try #require(stage.connect()))
-    }
-
-    private func state(_ stage: Stage, _ client: MemoryConnection) -> String {
-        stage.call(client, "identity.state", #"{"account":"desk"}"#)
-    }
-
-    private func device(_ stage: Stage, _ client: MemoryConnection, _ account: String = "desk") -> String {
-        let answer = stage.call(client, "device.id", #"{"account":"\#(account)"}"#)
-        return String(answer.suffix(39).prefix(36))
-    }
+    private let agent = ChatbaseAgent()
 
     @Test func `R74, R97: headers work with no token and no start: the device speaks for itself`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let headers = stage.call(client, "headers.get", #"{"account":"desk"}"#)
-        let device = device(stage, client)
+        let device = agent.device(stage, client)
         #expect(
             headers == #"{"jsonrpc":"2.0","id":1,"result":{"headers":[["X-Device-Id","\#(device)"]],"#
                 + #""generation":0,"expires_at":null,"auth_state":"anonymous"}}"#)
@@ -84,7 +18,7 @@ private final class Agent {
     }
 
     @Test func `R77: the device is an upper-case UUID, on disk before it is told`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         stage.store.failure = .full
         #expect(
             stage.call(client, "device.id", #"{"account":"desk"}"#)
@@ -92,13 +26,13 @@ private final class Agent {
                     401, "the disk refused it; free space in the state directory", "store_full",
                     retryable: true))
         stage.store.failure = nil
-        let made = device(stage, client)
+        let made = agent.device(stage, client)
         #expect(made.uppercased() == made && made.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12])
-        #expect(device(stage, client) == made)
+        #expect(agent.device(stage, client) == made)
     }
 
     @Test func `R78: a hundred clients on a cold start share one device`() throws {
-        let (stage, _) = try stage()
+        let (stage, _) = try agent.stage()
         let clients = try (0..<100).map { _ in try #require(stage.connect()) }
         for client in clients {
             stage.receive(
@@ -111,19 +45,19 @@ private final class Agent {
     }
 
     @Test func `R78: one's own accounts share a device, a machine's do not, unless they name one`() throws {
-        let two = [try Self.account("a"), try Self.account("b")]
-        let (own, client) = try stage(two)
-        #expect(device(own, client, "a") == device(own, client, "b"))
+        let two = [try ChatbaseAgent.account("a"), try ChatbaseAgent.account("b")]
+        let (own, client) = try agent.stage(two)
+        #expect(agent.device(own, client, "a") == agent.device(own, client, "b"))
 
         let rules = AccessRules(use: Definitions.user(1000), operate: Definitions.user(1000))
         func system(_ device: String?) throws -> Bool {
             let accounts = try ["a", "b"].map { name in
-                let account = try Self.account(name, device: device)
+                let account = try ChatbaseAgent.account(name, device: device)
                 return AccountDefinition(
                     name: account.name, provider: account.provider, platform: account.platform, access: rules)
             }
-            let (stage, client) = try stage(accounts, instance: .system(admins: []))
-            return self.device(stage, client, "a") == self.device(stage, client, "b")
+            let (stage, client) = try agent.stage(accounts, instance: .system(admins: []))
+            return agent.device(stage, client, "a") == agent.device(stage, client, "b")
         }
         #expect(try !system(nil))
         #expect(try system("kiosk"))
@@ -134,9 +68,9 @@ private final class Agent {
         `R73, R82, R87 to R90: a token that the server takes is the identity, and the conversations move later`()
         throws
     {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let answer = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
-        let device = device(stage, client)
+        let device = agent.device(stage, client)
         #expect(
             answer == #"{"jsonrpc":"2.0","id":1,"result":{"account":"desk","device_id":"\#(device)","#
                 + #""auth_state":"identified","is_identified":true,"expired":false,"expires_at":null,"#
@@ -151,25 +85,25 @@ private final class Agent {
     }
 
     @Test func `R86: a refused token changes nothing, with a user signed in and without`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let refusal = Expected.error(
             127, "the platform (chat.example) refused the credential: status 401", "credential_rejected",
             rest: #","http_status":401,"provider_code":"AUTH_INVALID_JWT","account":"desk""#)
-        let before = state(stage, client)
+        let before = agent.state(stage, client)
         let first = stage.call(client, "identity.identify", #"{"account":"desk","token":"bad"}"#)
         #expect(first == refusal)
-        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+        #expect(agent.state(stage, client).contains(#""auth_state":"anonymous""#))
         #expect(before.contains(#""auth_state":"anonymous""#))
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
-        let signedIn = state(stage, client)
+        let signedIn = agent.state(stage, client)
         #expect(stage.call(client, "identity.identify", #"{"account":"desk","token":"worse"}"#) == first)
-        #expect(state(stage, client) == signedIn)
+        #expect(agent.state(stage, client) == signedIn)
         // The token that is held goes along while another is shown.
         #expect(agent.verifications.map(\.user) == [nil, nil, "jwt-a"])
     }
 
     @Test func `R98, R100, R101: whoever signs in or out begins without user and conversation`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         func report() {
             _ = stage.call(
                 client, "identity.report", #"{"account":"desk","user_id":"u","conversation_id":"c"}"#)
@@ -177,33 +111,33 @@ private final class Agent {
         let known = #""current_user_id":"u","current_conversation_id":"c""#
         let unknown = #""current_user_id":null,"current_conversation_id":null"#
         report()
-        #expect(state(stage, client).contains(known))
+        #expect(agent.state(stage, client).contains(known))
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
-        #expect(state(stage, client).contains(unknown))
+        #expect(agent.state(stage, client).contains(unknown))
         report()
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
-        #expect(state(stage, client).contains(unknown))
+        #expect(agent.state(stage, client).contains(unknown))
         report()
-        let device = device(stage, client)
+        let device = agent.device(stage, client)
         let requests = stage.fetcher.all.count
         let answer = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
         #expect(answer.contains(unknown) && answer.contains(#""auth_state":"anonymous""#))
         // R100: without a request; the device stays.
         #expect(stage.fetcher.all.count == requests)
-        #expect(self.device(stage, client) == device)
+        #expect(agent.device(stage, client) == device)
         #expect(
             stage.call(client, "identity.logout", #"{"account":"desk"}"#).contains(
                 #""already_anonymous":true"#))
     }
 
     @Test func `R103: a switch leaves the old identity out, and everything as it was when it fails`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
-        let before = state(stage, client)
+        let before = agent.state(stage, client)
         _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"bad"}"#)
-        #expect(state(stage, client) == before)
+        #expect(agent.state(stage, client) == before)
         _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"jwt-b"}"#)
-        #expect(state(stage, client).contains(#""generation":2"#))
+        #expect(agent.state(stage, client).contains(#""generation":2"#))
         #expect(agent.verifications.map(\.user) == [nil, nil, nil])
     }
 
@@ -212,7 +146,7 @@ private final class Agent {
         let (ours, again) = ("e30.eyJ1c2VyX2lkIjoidS00MiJ9.eA", "e30.eyJ1c2VyX2lkIjoidS00MiJ9.eQ")
         let theirs = "e30.eyJ1c2VyX2lkIjoidS03In0.eA"
         agent.accepted = [ours, again, theirs]
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let watcher = try #require(stage.connect())
         _ = stage.call(watcher, "events.subscribe", #"{"topics":["identity"]}"#)
         let came = #""from":"anonymous","to":"identified","cause":"identified""#
@@ -231,24 +165,24 @@ private final class Agent {
     }
 
     @Test func `R93: who was signed in still is after a restart, without a request`() throws {
-        let (first, client) = try stage()
+        let (first, client) = try agent.stage()
         _ = first.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
         _ = first.call(client, "identity.report", #"{"account":"desk","user_id":"u"}"#)
-        let before = state(first, client)
-        let second = try Stage(isOpen: false, accounts: [Self.account()])
+        let before = agent.state(first, client)
+        let second = try Stage(isOpen: false, accounts: [ChatbaseAgent.account()])
         let stored = first.store.contents
         for credential in stored.credentials { second.store.put(credential) }
         for state in stored.states { second.store.put(state) }
         second.open()
         let other = try #require(second.connect())
-        #expect(state(second, other) == before)
+        #expect(agent.state(second, other) == before)
         #expect(second.fetcher.all.isEmpty)
     }
 
     @Test func `R88: who signs in is followed by a hint to list again, a renewal and a refusal are not`()
         throws
     {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let watcher = try #require(stage.connect())
         _ = stage.call(watcher, "events.subscribe", #"{"topics":["identity"]}"#)
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
@@ -268,7 +202,7 @@ private final class Agent {
     @Test func `R102: that nobody is signed in any more is told, so that clients clear what they show`()
         throws
     {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
         let watcher = try #require(stage.connect())
         _ = stage.call(watcher, "events.subscribe", #"{"topics":["identity"]}"#)
@@ -281,13 +215,13 @@ private final class Agent {
     @Test func `R94, R95: an expired identity is kept and sent as stale, and token.get asks for a sign-in`()
         throws
     {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         // {"user_id":"u","exp":1767225700}: 100 s from now.
         let token = "e30.eyJ1c2VyX2lkIjoidSIsImV4cCI6MTc2NzIyNTcwMH0.eA"
         agent.accepted.insert(token)
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"\#(token)"}"#)
         stage.advance(.seconds(200))
-        let state = state(stage, client)
+        let state = agent.state(stage, client)
         #expect(state.contains(#""auth_state":"identified","is_identified":true,"expired":true"#))
         let headers = stage.call(client, "headers.get", #"{"account":"desk"}"#)
         #expect(headers.contains(#"["X-User-Token","\#(token)"]"#) && headers.contains(#""stale":true"#))
@@ -301,7 +235,7 @@ private final class Agent {
     }
 
     @Test func `R95: after a 401 and without a source it takes a sign-in, and the headers stay`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
         #expect(
             stage.call(client, "token.reject", #"{"account":"desk","http_status":401}"#).contains(
@@ -309,7 +243,7 @@ private final class Agent {
         #expect(stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""kind":"sign_in_needed""#))
         let headers = stage.call(client, "headers.get", #"{"account":"desk"}"#)
         #expect(headers.contains(#"["X-User-Token","jwt-a"]"#) && headers.contains(#""stale":true"#))
-        #expect(state(stage, client).contains(#""auth_state":"identified""#))
+        #expect(agent.state(stage, client).contains(#""auth_state":"identified""#))
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-b"}"#)
         #expect(stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-b""#))
     }
@@ -317,10 +251,10 @@ private final class Agent {
     @Test func `R96: a stored identity is shown to the server again at a start, where that is configured`()
         throws
     {
-        let (first, client) = try stage([Self.account(identifiesOnStart: true)])
+        let (first, client) = try agent.stage([ChatbaseAgent.account(identifiesOnStart: true)])
         _ = first.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
         func restarted() throws -> (Stage, MemoryConnection) {
-            let second = try Stage(isOpen: false, accounts: [Self.account(identifiesOnStart: true)])
+            let second = try Stage(isOpen: false, accounts: [ChatbaseAgent.account(identifiesOnStart: true)])
             for credential in first.store.contents.credentials { second.store.put(credential) }
             for state in first.store.contents.states { second.store.put(state) }
             second.fetcher.backend = { [agent] in agent.answer($0) }
@@ -337,11 +271,11 @@ private final class Agent {
         agent.accepted = []
         let (last, one) = try restarted()
         #expect(last.call(one, "token.get", #"{"account":"desk"}"#).contains(#""kind":"sign_in_needed""#))
-        #expect(state(last, one).contains(#""auth_state":"identified""#))
+        #expect(agent.state(last, one).contains(#""auth_state":"identified""#))
     }
 
     @Test func `R95: after a 401 one token is fetched, verified and handed out`() throws {
-        let (stage, client) = try stage([Self.account(hasSource: true)])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
         #expect(
             stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-a""#))
         agent.issued = "jwt-b"
@@ -355,15 +289,15 @@ private final class Agent {
 
     @Test func `R86: what the source gives and the server refuses never becomes the identity`() throws {
         agent.issued = "bad"
-        let (stage, client) = try stage([Self.account(hasSource: true)])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
         let answer = stage.call(client, "token.get", #"{"account":"desk"}"#)
         #expect(answer.contains(#""http_status":401,"provider_code":"AUTH_INVALID_JWT""#))
-        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+        #expect(agent.state(stage, client).contains(#""auth_state":"anonymous""#))
     }
 
     @Test func `what the server refuses three times is shown to it once an hour from then on`() throws {
         agent.issued = "bad"
-        let (stage, client) = try stage([Self.account(hasSource: true)])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
         stage.advance(.seconds(600))
         #expect(agent.verifications.count == 3)
         #expect(
@@ -373,11 +307,11 @@ private final class Agent {
         #expect(agent.verifications.count == 5)
         agent.issued = "jwt-a"
         _ = stage.call(client, "auth.refresh", #"{"account":"desk"}"#)
-        #expect(state(stage, client).contains(#""auth_state":"identified""#))
+        #expect(agent.state(stage, client).contains(#""auth_state":"identified""#))
     }
 
     @Test func `after a sign-out the source is not asked until somebody signs in`() throws {
-        let (stage, client) = try stage([Self.account(hasSource: true)])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
         _ = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
         let requests = stage.fetcher.all.count
         stage.advance(.seconds(7200))
@@ -394,7 +328,7 @@ private final class Agent {
     }
 
     @Test func `two who identify at once go one after the other, and the last one stays`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let other = try #require(stage.connect())
         for (connection, token) in [(client, "jwt-a"), (other, "jwt-b")] {
             stage.receive(
@@ -408,7 +342,7 @@ private final class Agent {
     }
 
     @Test func `a sign-out ends a sign-in that is under way`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         stage.fetcher.backend = nil
         stage.receive(
             #"{"jsonrpc":"2.0","id":1,"method":"identity.identify","params":{"account":"desk","token":"jwt-a"}}"#
@@ -420,7 +354,7 @@ private final class Agent {
                 #""already_anonymous":true"#))
         #expect(client.take().contains(#""kind":"sign_in_needed""#))
         #expect(stage.fetcher.cancelled.count == 1)
-        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+        #expect(agent.state(stage, client).contains(#""auth_state":"anonymous""#))
     }
 
     @Test
@@ -428,7 +362,7 @@ private final class Agent {
         `a sign-out wins over an identity that is on its way to the disk, and over a source that is being asked`()
         throws
     {
-        let (stage, client) = try stage([Self.account(hasSource: true)])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
         _ = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
         stage.fetcher.backend = nil
         stage.receive(
@@ -441,13 +375,13 @@ private final class Agent {
         stage.run()
         stage.advance(.seconds(60))
         #expect(client.take().contains(#""kind":"sign_in_needed""#))
-        #expect(state(stage, client).contains(#""auth_state":"anonymous""#))
+        #expect(agent.state(stage, client).contains(#""auth_state":"anonymous""#))
     }
 
     @Test func `the token that was just refused is not shown again, and a platform in trouble is left alone`()
         throws
     {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let params = #"{"account":"desk","token":"bad"}"#
         let first = stage.call(client, "identity.identify", params)
         #expect(stage.call(client, "identity.identify", params) == first)
@@ -497,7 +431,7 @@ private final class Agent {
         let theirs = "e30.eyJ1c2VyX2lkIjoidS03In0.eA"
         agent.accepted = [ours, theirs]
         agent.issued = ours
-        let (stage, client) = try stage([Self.account(hasSource: true)])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
         _ = stage.call(client, "identity.switch", #"{"account":"desk","token":"\#(theirs)"}"#)
         stage.advance(.seconds(2))
         _ = stage.call(client, "auth.refresh", #"{"account":"desk"}"#)
@@ -513,7 +447,7 @@ private final class Agent {
     }
 
     @Test func `a token is never saved past the server`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         #expect(
             stage.call(client, "credentials.save_token", #"{"account":"desk","token":"jwt-a"}"#)
                 == Expected.error(
@@ -522,26 +456,26 @@ private final class Agent {
     }
 
     @Test func `another agent is another life, on the same device`() throws {
-        let (stage, client) = try stage([Self.account()])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account()])
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
         _ = stage.call(client, "identity.report", #"{"account":"desk","user_id":"u"}"#)
-        let device = device(stage, client)
+        let device = agent.device(stage, client)
         stage.broker.configure([
             AccountDefinition(
                 name: Definitions.name("desk"), provider: .chatbase,
                 platform: .chatbase(
                     ChatbaseDefinition(agentID: "agent-2", baseURL: try HTTPURL("https://chat.example/api"))))
         ])
-        #expect(state(stage, client).contains(#""current_user_id":null"#))
+        #expect(agent.state(stage, client).contains(#""current_user_id":null"#))
         #expect(
             stage.call(client, "headers.get", #"{"account":"desk"}"#).contains(#""kind":"account_parked""#))
-        #expect(self.device(stage, client) == device)
+        #expect(agent.device(stage, client) == device)
     }
 
     @Test func `whoever signs in decides what becomes of an identity that was meant for another agent`()
         throws
     {
-        let (stage, client) = try stage([Self.account()])
+        let (stage, client) = try agent.stage([ChatbaseAgent.account()])
         _ = stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#)
         stage.broker.configure([
             AccountDefinition(

@@ -43,9 +43,20 @@ package final class AccountPlatform {
         }
     }
 
+    /// Why the identity that is about to be forgotten is no longer one; nil: somebody signed out.
+    var dropCause: RefreshFailure?
+    /// Whoever waits until the identity was shown for the device that is current now.
+    var showing: [(BrokerAnswer) -> Void] = []
+
+    /// A token that the server took: for which device, and whose it says that it is.
+    struct VerifiedToken {
+        let device: DeviceID
+        let userID: String?
+    }
+
     /// A verified identity whose credential is on its way to the disk.
     struct PendingIdentity {
-        let userID: String?
+        let verified: VerifiedToken
         /// Whether user and conversation begin anew.
         let isNew: Bool
         /// Whether it takes the place of somebody else, of whom nothing may be carried over (R103).

@@ -19,7 +19,7 @@ extension Broker {
     /// The device of an account; nil: none was needed yet.
     package func device(of account: Account) -> DeviceID? {
         // One that is on its way to the disk is nobody's yet.
-        guard devicesBeingStored[devicePlace(of: account)] == nil else { return nil }
+        if let change = devicesBeingStored[devicePlace(of: account)] { return change.old }
         guard let shared = sharedDevice(of: account) else { return account.platform?.ownDevice }
         return memory[.device(shared)].flatMap(Self.readDevice)
     }
@@ -33,22 +33,30 @@ extension Broker {
             return completion(.success(device))
         }
         if devicesBeingStored[place] != nil {
-            devicesBeingStored[place]?.append(completion)
+            devicesBeingStored[place]?.waiting.append(completion)
             return
         }
-        storeDevice(account, [completion])
+        storeDevice(account, completion)
     }
 
-    /// Makes a new one in place of the old (R80); answered once it is on disk.
+    /// Makes a new one in place of the old (R80); answered once it is on disk, and who was signed in with the old one was shown to
+    /// the platform with the new one, or could not be.
     package func resetDevice(
         of account: Account, completion: @escaping (Result<DeviceID, StoreFailure>) -> Void
     ) {
         let place = devicePlace(of: account)
+        let ended: (Result<DeviceID, StoreFailure>) -> Void = { [weak self] outcome in
+            guard let self, case .success = outcome else { return completion(outcome) }
+            showIdentities(sharingDeviceWith: account) { completion(outcome) }
+        }
         guard devicesBeingStored[place] == nil else {
-            devicesBeingStored[place]?.append(completion)
+            devicesBeingStored[place]?.waiting.append(ended)
             return
         }
-        storeDevice(account, [completion])
+        storeDevice(account) { [weak self] outcome in
+            if case .success = outcome { self?.deviceReplaced(of: account) }
+            ended(outcome)
+        }
     }
 
     /// The accounts that are the same install to a platform, this one included (R78).
@@ -62,18 +70,15 @@ extension Broker {
     }
 
     private func storeDevice(
-        _ account: Account, _ completions: [(Result<DeviceID, StoreFailure>) -> Void]
+        _ account: Account, _ completion: @escaping (Result<DeviceID, StoreFailure>) -> Void
     ) {
-        guard storeState == .open else {
-            for completion in completions { completion(.failure(.sealed)) }
-            return
-        }
+        guard storeState == .open else { return completion(.failure(.sealed)) }
         let device = DeviceID(high: ports.draw(), low: ports.draw())
         let place = devicePlace(of: account)
-        devicesBeingStored[place] = completions
+        devicesBeingStored[place] = DeviceBeingStored(old: self.device(of: account), waiting: [completion])
         let ended: (StoreFailure?) -> Void = { [weak self] failure in
             guard let self else { return }
-            let waiting = devicesBeingStored.removeValue(forKey: place) ?? []
+            let waiting = devicesBeingStored.removeValue(forKey: place)?.waiting ?? []
             for completion in waiting { completion(failure.map { .failure($0) } ?? .success(device)) }
         }
         if let shared = sharedDevice(of: account) {
@@ -105,4 +110,11 @@ extension Broker {
     private static func readDevice(_ content: SecretBytes) -> DeviceID? {
         PlatformRow(content)?.device.flatMap { DeviceID($0) }
     }
+}
+
+/// A device that is on its way to the disk.
+struct DeviceBeingStored {
+    /// The one before it, which counts until then.
+    let old: DeviceID?
+    var waiting: [(Result<DeviceID, StoreFailure>) -> Void]
 }

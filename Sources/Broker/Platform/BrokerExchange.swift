@@ -21,9 +21,9 @@ extension Broker {
             let isOther = isOtherUser(credential, than: account.session.held)
             verify(account, agent, credential, isAlone: false, attempt) { outcome in
                 completion(
-                    outcome.map { acceptance in
+                    outcome.map { verified in
                         account.platform?.pendingIdentity = AccountPlatform.PendingIdentity(
-                            userID: acceptance.userID, isNew: isNew, isOther: isOther)
+                            verified: verified, isNew: isNew, isOther: isOther)
                         return reading
                     })
             }

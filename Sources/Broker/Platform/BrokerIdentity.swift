@@ -31,9 +31,9 @@ extension Broker {
                     }
                     endCommand(of: account, attempt)
                     answer(waiter, account, .refused(failure))
-                case .success(let acceptance):
+                case .success(let verified):
                     commandEnded(account, nil)
-                    take(account, token, acceptance, switches: switches, waiter, attempt)
+                    take(account, token, verified, switches: switches, waiter, attempt)
                 }
             }
         }
@@ -42,11 +42,11 @@ extension Broker {
     private static let refusalInterval = Milliseconds.seconds(5)
 
     private func take(
-        _ account: Account, _ token: Credential, _ acceptance: ChatbaseAnswer.Acceptance, switches: Bool,
+        _ account: Account, _ token: Credential, _ verified: AccountPlatform.VerifiedToken, switches: Bool,
         _ waiter: WaiterID, _ attempt: Attempt
     ) {
         account.platform?.pendingIdentity = AccountPlatform.PendingIdentity(
-            userID: acceptance.userID, isNew: true,
+            verified: verified, isNew: true,
             isOther: switches || isOtherUser(token, than: account.session.held))
         let exp = UnverifiedJWT(token.bearer)?.exp ?? .absent
         let inner = ownWaiter { [weak self] answer in
@@ -84,13 +84,14 @@ extension Broker {
         }
         let old = identity
         try identity.report(userID: userID, conversationID: conversationID)
-        guard identity != old else { return completion(nil) }
+        // What was told before may still be on its way to the disk.
+        guard identity != old else { return whenRemembered(account, completion: completion) }
         platform.state = .chatbase(identity)
         rememberPlatform(of: account, completion: completion)
     }
 
     /// Shows a stored identity to the server again (R96); it is held meanwhile, and only the server's own word ends it.
-    func identifyOnStart(_ account: Account) {
+    private func identifyOnStart(_ account: Account) {
         guard case .chatbase(let agent) = account.definition.platform, agent.identifiesOnStart,
             let held = account.session.held, account.session.standingFailure == nil
         else { return }
@@ -105,20 +106,36 @@ extension Broker {
         }
     }
 
+    /// Goes on with the identity that the store has, on the device that it has.
+    func openIdentity(of account: Account) {
+        guard case .chatbase(var identity) = account.platform?.state, account.session.held != nil else {
+            return
+        }
+        if identity.verifiedDevice == nil, let device = device(of: account) {
+            // Rows of earlier versions do not say it; there was no other device then.
+            identity.renewed(on: device)
+            account.platform?.state = .chatbase(identity)
+            rememberPlatform(of: account)
+        }
+        guard isIdentityUnshown(account) else { return identifyOnStart(account) }
+        showIdentity(of: account) { _ in }
+    }
+
     // MARK: Steps
 
     /// Shows a token to the server; `isAlone`: without the one that is held.
     func verify(
         _ account: Account, _ agent: ChatbaseDefinition, _ token: Credential, isAlone: Bool,
         _ attempt: Attempt,
-        _ completion: @escaping (Result<ChatbaseAnswer.Acceptance, RefreshFailure>) -> Void
+        _ completion: @escaping (Result<AccountPlatform.VerifiedToken, RefreshFailure>) -> Void
     ) {
         withDevice(of: account) { [weak self] outcome in
             guard let self, !attempt.isOver else { return }
             guard case .success(let device) = outcome else {
                 return completion(.failure(RefreshFailure(.storeFull)))
             }
-            let held = isAlone || account.session.isParked ? nil : account.session.held?.credential
+            let isKnown = !isAlone && !account.session.isParked && !isIdentityUnshown(account)
+            let held = isKnown ? account.session.held?.credential : nil
             caller.send(to: .chatbase(agent), for: account.name, in: attempt) {
                 _ throws(RefreshFailure) in
                 try ChatbaseRequests.verify(agent, device: device, stored: held, token: token)
@@ -130,7 +147,8 @@ extension Broker {
                 } else {
                     account.platform?.bindFailure = nil
                 }
-                completion(verdict)
+                completion(
+                    verdict.map { AccountPlatform.VerifiedToken(device: device, userID: $0.userID) })
             }
         }
     }
@@ -144,12 +162,19 @@ extension Broker {
         // Whoever shows messages clears them when somebody leaves, also where somebody else comes at once (R102, R103).
         if pending.isOther { report(.identity, "anonymous", cause: "switched", of: account) }
         report(.identity, "identified", cause: pending.isNew ? "identified" : "renewed", of: account)
+        let old = identity
+        let device = pending.verified.device
         if pending.isNew {
-            identity.identified(userID: agent.trustsVerifiedUserID ? pending.userID : nil)
-            platform.state = .chatbase(identity)
-            rememberPlatform(of: account)
-            observer?.broker(hintsMergeOf: account)
+            identity.identified(
+                on: device, userID: agent.trustsVerifiedUserID ? pending.verified.userID : nil)
+        } else {
+            identity.renewed(on: device)
         }
+        platform.state = .chatbase(identity)
+        if identity != old { rememberPlatform(of: account) }
+        if pending.isNew { observer?.broker(hintsMergeOf: account) }
+        // Another device may have come while the server looked at it.
+        showIdentity(of: account) { _ in }
     }
 
     /// Brings it in line with a sign-out.
@@ -157,10 +182,11 @@ extension Broker {
         guard let platform = account.platform, case .chatbase(var identity) = platform.state else { return }
         let old = identity
         identity.loggedOut()
-        platform.bindFailure = nil
+        platform.bindFailure = platform.dropCause
         platform.state = .chatbase(identity)
         platform.refusedToken = nil
-        report(.identity, "anonymous", cause: "logged_out", of: account)
+        let cause: PlatformChange.Word = platform.dropCause == nil ? "logged_out" : "refused_by_platform"
+        report(.identity, "anonymous", cause: cause, of: account)
         if identity != old { rememberPlatform(of: account) }
     }
 

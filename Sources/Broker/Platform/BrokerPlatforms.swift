@@ -1,4 +1,4 @@
-import CredentialCore
+package import CredentialCore
 import Providers
 import Secrets
 
@@ -52,6 +52,11 @@ extension Broker {
             bound: chatToCome == nil ? platform.binding?.boundGeneration : nil)
         let row = PlatformRow(stay: stay, device: platform.ownDevice?.text, earlier: platform.earlier)
         memory.put(.account(account.name), row.json(), completion: completion)
+    }
+
+    /// Tells once what is remembered of an account is on disk, within this call where it is.
+    package func whenRemembered(_ account: Account, completion: @escaping (StoreFailure?) -> Void) {
+        memory.whenStored(.account(account.name), completion: completion)
     }
 
     /// Another destination is another life: nothing of the old one is true there, and what was true there before is again.

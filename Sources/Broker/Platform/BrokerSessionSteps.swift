@@ -53,7 +53,8 @@ extension Broker {
             case .success(let result):
                 offer(SocialPlusOffer(answer: result, to: kind, for: question.kind, sentAt: sentAt))
             // It has no token now (R187); whoever logs in is told of the refusal itself.
-            case .failure(let failure) where failure.kind == .callbackRejected && question.isRenewal:
+            case .failure(let failure)
+            where failure == RefreshFailure(ofHandler: .rejected) && question.isRenewal:
                 offer(.unable)
             case .failure(let failure): offer(.failed(failure))
             }

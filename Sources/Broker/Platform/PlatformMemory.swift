@@ -11,6 +11,8 @@ final class PlatformMemory {
     private let clock: any Clock
     private var contents: [PlatformStateName: SecretBytes] = [:]
     private var unstored: Set<PlatformStateName> = []
+    // Texts that are on their way to the disk, and who waits until none is.
+    private var writing: [PlatformStateName: (count: Int, waiting: [(StoreFailure?) -> Void])] = [:]
 
     /// When what the disk refused is tried again; nil: it has everything.
     private(set) var nextWakeUp: BootTime?
@@ -38,9 +40,32 @@ final class PlatformMemory {
         completion: @escaping (StoreFailure?) -> Void = { _ in }
     ) {
         contents[name] = content
+        writing[name, default: (0, [])].count += 1
         submit(.putState(name, content)) { [weak self] failure in
             self?.stored(name, content, failure)
             completion(failure)
+            self?.written(name, failure)
+        }
+    }
+
+    private func written(_ name: PlatformStateName, _ failure: StoreFailure?) {
+        guard var rest = writing.removeValue(forKey: name) else { return }
+        rest.count -= 1
+        guard rest.count == 0 else {
+            writing[name] = rest
+            return
+        }
+        for completion in rest.waiting { completion(failure) }
+    }
+
+    /// Tells once what is remembered is on disk, within this call where it is; what the disk refused is tried again first.
+    func whenStored(_ name: PlatformStateName, completion: @escaping (StoreFailure?) -> Void) {
+        if writing[name] != nil {
+            writing[name]?.waiting.append(completion)
+        } else if unstored.contains(name), let content = contents[name] {
+            put(name, content, completion: completion)
+        } else {
+            completion(nil)
         }
     }
 

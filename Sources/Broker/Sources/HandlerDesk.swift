@@ -56,8 +56,7 @@ final class HandlerDesk {
     }
 
     func handlerDidAnswer(_ id: UInt64, _ outcome: Result<SecretBytes, HandlerFailure>) {
-        questions.removeValue(forKey: id)?.completion(
-            outcome.mapError { RefreshFailure($0 == .absent ? .handlerRequired : .callbackRejected) })
+        questions.removeValue(forKey: id)?.completion(outcome.mapError { RefreshFailure(ofHandler: $0) })
     }
 
     /// When the first question has waited long enough; nil: none is out.

@@ -87,6 +87,8 @@ package struct CredentialSession: Sendable {
     var wanted: RefreshReason?
     /// The credential was deleted: nothing is fetched until somebody asks.
     var isSignedOut = false
+    /// Somebody wanted that: what comes by itself, as a handler does, changes nothing.
+    var isSignedOutOnPurpose = false
     var isShuttingDown = false
     var commits: [Commit] = []
     /// A refreshed credential that is on disk, while a change that came after it is on its way there.
@@ -138,7 +140,7 @@ package struct CredentialSession: Sendable {
         case .refusalOutlived: outliveRefusal(now, draw, &effects)
         case .saved(let waiter, let credential, let expiries):
             saved(waiter, credential, expiries, now, &effects)
-        case .deleted(let waiter): deleted(waiter, &effects)
+        case .deleted(let waiter, let signsOut): deleted(waiter, signsOut: signsOut, &effects)
         case .committed(let generation, let failure): committed(generation, failure, now, draw, &effects)
         case .waitersLeft(let gone): waiters.remove(gone)
         case .started:
@@ -194,6 +196,8 @@ package struct CredentialSession: Sendable {
         let isDoubtful = !trustsWallClock && !isThisBoot && schedule?.expiresAt != nil
         distrust = isDoubtful ? .clock(until: lastWrittenAt ?? .distantFuture) : nil
         isSignedOut = stored.held == nil && stored.generation > .none
+        // The store does not say why; nobody is signed in against his will.
+        isSignedOutOnPurpose = isSignedOut
     }
 
     /// A boot clock that has not come as far as the stored one is another clock, as in a time namespace.
@@ -225,6 +229,7 @@ package struct CredentialSession: Sendable {
         if sourceChanged {
             failures = FailureRecord()
             shortfall = nil
+            if !isSignedOutOnPurpose { isSignedOut = false }
             if isRefused, traits.hasSource {
                 // A new source deserves a try before what was refused is shown again.
                 signIn = nil

@@ -17,13 +17,13 @@ extension CredentialSession {
         store(.saved(held, waiter), generation: held.generation, &effects)
     }
 
-    mutating func deleted(_ waiter: WaiterID, _ effects: inout [SessionEffect]) {
+    mutating func deleted(_ waiter: WaiterID, signsOut: Bool, _ effects: inout [SessionEffect]) {
         guard standing != .sealed else {
             effects.append(.answer(waiter, .failure(.sealed)))
             return
         }
         giveUpFlight(&effects)
-        store(.deleted(waiter), generation: issueGeneration(), &effects)
+        store(.deleted(waiter, signsOut: signsOut), generation: issueGeneration(), &effects)
     }
 
     /// Makes a credential the one that is held; `reason` is that of the refresh which brought it, nil for a saved one.
@@ -104,7 +104,7 @@ extension CredentialSession {
     }
 
     /// Forgets what is held: it was signed out, and nobody who waited brings it back.
-    mutating func remove(_ removed: Generation, _ effects: inout [SessionEffect]) {
+    mutating func remove(_ removed: Generation, signsOut: Bool, _ effects: inout [SessionEffect]) {
         guard removed > generation else { return }
         held = nil
         schedule = nil
@@ -113,6 +113,7 @@ extension CredentialSession {
         generation = removed
         signedOutGeneration = removed
         isSignedOut = true
+        isSignedOutOnPurpose = signsOut
         if isRefused {
             signIn = nil
             failures = FailureRecord()

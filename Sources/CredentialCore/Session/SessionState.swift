@@ -140,7 +140,10 @@ package enum SessionEvent: Sendable {
     /// What the platform refused it refused for something that is no more, such as a chat: what is held deserves another try.
     case refusalOutlived
     case saved(waiter: WaiterID, Credential, Expiries)
-    case deleted(waiter: WaiterID)
+    /// What is held is forgotten, and nothing is fetched until somebody asks.
+    ///
+    /// With `signsOut` false it is no person's wish to be nobody: a source that comes later is asked.
+    case deleted(waiter: WaiterID, signsOut: Bool = true)
     /// The store answered for the change of that generation.
     case committed(Generation, StoreFailure?)
     /// Those who asked for a token or a refresh are gone; what they asked for goes on.

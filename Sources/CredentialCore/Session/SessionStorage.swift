@@ -5,7 +5,7 @@ extension CredentialSession {
         enum Content: Sendable {
             case refreshed(HeldCredential, RefreshReason)
             case saved(HeldCredential, WaiterID)
-            case deleted(WaiterID)
+            case deleted(WaiterID, signsOut: Bool)
             /// What is held already and was refused before.
             case again(HeldCredential)
             /// What is held already, with another expiry.
@@ -79,13 +79,13 @@ extension CredentialSession {
             settleStorage()
             install(held, after: nil, now, draw, &effects)
             effects.append(.answer(waiter, .saved(committed)))
-        case .deleted(let waiter):
+        case .deleted(let waiter, let signsOut):
             if let failure {
                 changeFailed(waiter, failure, now, draw, &effects)
                 return
             }
             settleStorage()
-            remove(committed, &effects)
+            remove(committed, signsOut: signsOut, &effects)
             effects.append(.answer(waiter, .deleted(committed)))
         case .again(let held):
             // A conflict with the very number says that it was stored after all.
