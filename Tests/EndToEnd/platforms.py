@@ -160,6 +160,54 @@ def socialplus_session():
         equal(broker.call("session.state", account="club")["state"], "not_logged_in", "after it worked")
 
 
+@test("R164: social.plus: a secure logout that a kill cuts short is finished at the next start")
+def socialplus_cut_short():
+    with Platform() as platform, Broker(platform.socialplus("club")) as broker:
+        secrets(broker)
+
+        def revocations():
+            return [entry for entry in platform.asked("socialplus", "club", "/v4/sessions") if entry["method"] == "DELETE"]
+
+        broker.call("session.login", account="club")
+        # The platform does what it is asked to, and its answer never comes.
+        platform.do("socialplus/club/faults", fault="hang", route="revoke")
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            leaving = pool.submit(broker.call, "session.secure_logout", account="club")
+            eventually(lambda: len(revocations()) == 1, "the platform is asked")
+            broker.kill()
+            check(leaving.exception() is not None, "nobody was told that it worked")
+        broker.start()
+        eventually(
+            lambda: broker.call("session.state", account="club")["state"] == "not_logged_in", "finished after the start")
+        equal(len(revocations()), 2, "revocations")
+        refused("session_state_invalid", broker.get, "club")
+
+
+@test("R159, R160, R204: social.plus: the doctor tells a wrong server key, a token that is none and a foreign signature apart")
+def socialplus_doctor():
+    with Platform() as platform, Broker(platform.socialplus("club")) as broker:
+        secrets(broker)
+
+        def advice(kind, method, **params):
+            refused(kind, broker.call, method, account="club", **params)
+            findings = broker.call("account.doctor", account="club")["findings"]
+            return next(finding["fix"] for finding in findings if finding["code"] == "login_failed")
+
+        broker.call("secret.set", secret="server-key", value="another")
+        check("server_key" in advice("callback_rejected", "session.login"), "a wrong server key")
+        online = broker.call("account.doctor", account="club", online=True)["findings"]
+        check(any("server_key" in finding.get("fix", "") for finding in online), "the same, tried just now")
+        broker.call("secret.set", secret="server-key", value="server-key")
+        junk = advice("credential_rejected", "session.login", auth_token="junk")
+        check("auth token must be of this user" in junk, "a token that is none")
+        platform.do("socialplus/other/keys", alg="HS256")
+        foreign = platform.do("socialplus/other/mint", userId="user-1")["token"]
+        signature = advice("credential_rejected", "session.login_with_access_token", access_token=foreign)
+        check("key that is configured in the console" in signature, "a foreign signature")
+        broker.call("session.login", account="club")
+        check("last_login_error" not in broker.call("session.state", account="club"), "forgotten with a success")
+
+
 @test("R178, R180, R198: social.plus: a ban while a hundred clients ask ends the session, and no handler is called")
 def socialplus_ban():
     with Platform() as platform, Broker(platform.socialplus("club")) as broker:

@@ -402,7 +402,7 @@ import Testing
     }
 
     @Test func `a row of refused tokens is held back, those that wait for their turn too`() throws {
-        let (stage, client) = try stage()
+        let (stage, client) = try agent.stage()
         let others = try (0..<8).map { _ in try #require(stage.connect()) }
         stage.fetcher.backend = nil
         for (number, other) in others.enumerated() {
