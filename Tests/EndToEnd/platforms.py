@@ -109,6 +109,32 @@ def kindly_sign_out():
         check(broker.get("shop")["bearer_token"], "signed in again")
 
 
+@test("R51, R54: Kindly: a sign-out behind a sign-in ends what that has bound, whether its answer comes late or never")
+def kindly_sign_out_behind():
+    for kind, fault in (
+            ("sign_in_needed", {"fault": "delay", "delay_milliseconds": 1500}),
+            ("upstream_unreachable", {"fault": "reset"})):
+        with Platform() as platform, Broker(platform.kindly("shop")) as broker:
+            def bound(chat):
+                return platform.request("GET", "/_sandbox/kindly/shop/chats").get(chat, {}).get("user")
+
+            chat = broker.call("chat.id", account="shop")["chat_id"]
+            eventually(lambda: bound(chat) == "user-42", "it is bound")
+            broker.call("auth.deauthenticate", account="shop")
+            equal(bound(chat), None, "nobody")
+            platform.do("kindly/shop/faults", route="auth/chat", **fault)
+            with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                sign_in = pool.submit(refused, kind, broker.call, "auth.authenticate", account="shop")
+                eventually(lambda: bound(chat) == "user-42", "the platform has bound it, and has not said so")
+                if fault["fault"] == "reset":
+                    sign_in.result()
+                answer = broker.call("auth.deauthenticate", account="shop")
+                equal(answer, {"account": "shop"}, "the sign-out")
+                equal(bound(chat), None, "nobody again")
+                sign_in.result()
+            equal(broker.call("chat.id", account="shop")["chat_id"], chat, "the chat")
+
+
 @test("R78, R100: Chatbase: a hundred cold clients make one device, and a logout makes no request")
 def chatbase_device():
     with Platform() as platform, Broker(platform.chatbase("shop")) as broker:

@@ -229,6 +229,27 @@ private func bot(
         #expect(summary(unproven).contains("warning bind_rejected R63"))
     }
 
+    @Test(arguments: [
+        (RefreshFailure(.rejected, httpStatus: 401, party: .platform), "bind_rejected R63", "refused"),
+        (RefreshFailure(.timeout, party: .platform), "bind_failing", "could not be shown"),
+    ])
+    func `R50: what the platform did to a sign-in is not blamed on the source, nor on what is held`(
+        _ failure: RefreshFailure, _ code: String, _ words: String
+    ) throws {
+        for (isUsable, severity) in [(true, "warning"), (false, "error")] {
+            let failed = try facts(bot()) {
+                $0.failure = failure
+                $0.platformFailure = failure
+                $0.isUsable = isUsable
+                $0.held = isUsable ? try held(jwt(good, header: rs256)) : nil
+            }
+            let finding = try #require(Doctor.findings(failed).first)
+            #expect("\(finding.severity) \(codes([finding])[0])" == "\(severity) \(code)")
+            #expect(
+                finding.message.contains("\(words) the credential that somebody was to be signed in with"))
+        }
+    }
+
     @Test func `a chat without its own token is the first suspect, before the signature`() throws {
         let attached = try facts(bot(expectedIssuer: "https://i.example")) {
             $0.chatID = "its-own"
