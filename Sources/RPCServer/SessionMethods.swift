@@ -67,7 +67,7 @@ extension RPCServer {
         let (account, _) = try socialPlusAccount(parameters, call, needs: .use)
         call.answer { writer in
             writer.beginObject()
-            self.writeSession(account, to: &writer)
+            self.writeSession(account, withLoginError: true, to: &writer)
             writer.endObject()
         }
     }
@@ -176,7 +176,7 @@ extension RPCServer {
     ) {
         call.answer { writer in
             writer.beginObject()
-            self.writeSession(account, to: &writer)
+            self.writeSession(account, withLoginError: false, to: &writer)
             if let remark {
                 writer.key(remark.name)
                 writer.bool(remark.value)
@@ -185,9 +185,12 @@ extension RPCServer {
         }
     }
 
-    private func writeSession(_ account: Account, to writer: inout JSONWriter) {
+    private func writeSession(
+        _ account: Account, withLoginError isWanted: Bool, to writer: inout JSONWriter
+    ) {
         writer.key("account")
         writer.string(account.name.text)
-        if let outlook = broker.outlookOnSession(of: account) { writer.session(outlook, of: account) }
+        guard let outlook = broker.outlookOnSession(of: account) else { return }
+        writer.session(outlook, of: account, withLoginError: isWanted)
     }
 }

@@ -5,8 +5,10 @@ import Providers
 
 /// How a session at social.plus stands in answers, never its token (R162, R202, R205).
 extension JSONWriter {
-    /// Writes the members of a session.
-    mutating func session(_ outlook: SocialPlusOutlook, of account: Account) {
+    /// Writes the members of a session; how the last login failed is for those who look, and not for who asks for something else.
+    mutating func session(
+        _ outlook: SocialPlusOutlook, of account: Account, withLoginError isWanted: Bool = true
+    ) {
         key("state")
         string(outlook.state.rawValue)
         key("user_id")
@@ -33,31 +35,11 @@ extension JSONWriter {
             key("why_no_renew")
             string(obstacle.rawValue)
         }
-        if let setback = outlook.loginSetback {
+        if isWanted, let setback = outlook.loginSetback {
             key("last_login_error")
-            loginError(setback)
+            // In the words that whoever logged in was told.
+            failure(CallFailure(setback), cause: setback.step.rawValue)
             moment("last_login_error_at", setback.at)
         }
-    }
-
-    /// Writes why a login failed, in the words that whoever logged in was told, and where it ended.
-    private mutating func loginError(_ setback: SocialPlusSetback) {
-        let failure = CallFailure(setback)
-        beginObject()
-        key("kind")
-        string(failure.kindText)
-        key("message")
-        string(failure.message)
-        key("cause")
-        string(setback.step.rawValue)
-        if let status = failure.httpStatus {
-            key("http_status")
-            integer(Int64(status))
-        }
-        if let code = failure.providerCode {
-            key("provider_code")
-            string(code)
-        }
-        endObject()
     }
 }

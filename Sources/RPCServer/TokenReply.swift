@@ -116,12 +116,20 @@ extension JSONWriter {
 
     /// Writes why a refresh gave nothing; with `definition`, platform, files and secrets are named.
     mutating func refreshFailure(_ failure: RefreshFailure, naming definition: AccountDefinition? = nil) {
-        let (kind, message) = CallFailure.words(for: failure, naming: definition)
+        self.failure(CallFailure(failure, retryAfter: nil, naming: definition))
+    }
+
+    /// Writes what a failure is called and says, and what the platform answered; `cause` is where it came from.
+    mutating func failure(_ failure: CallFailure, cause: String? = nil) {
         beginObject()
         key("kind")
-        string(kind.rawValue)
+        string(failure.kindText)
         key("message")
-        string(message)
+        string(failure.message)
+        if let cause {
+            key("cause")
+            string(cause)
+        }
         if let status = failure.httpStatus {
             key("http_status")
             integer(Int64(status))
