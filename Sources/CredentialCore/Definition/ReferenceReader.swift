@@ -68,14 +68,15 @@ extension AccountReader {
     // Strict, since a person wrote it: seconds or a date, never milliseconds.
     func moment(_ key: String, _ table: inout DefinitionTable) -> WallTime? {
         guard let entry = table.entry(key) else { return nil }
-        switch entry.node.value {
-        case .moment(let moment): return moment
-        case .integer(let seconds) where (0...253_402_300_799).contains(seconds):
-            return WallTime(seconds: seconds)
-        case .string(let text):
-            if let moment = RFC3339.parse(text) { return moment }
-        default: break
-        }
+        let moment: WallTime? =
+            switch entry.node.value {
+            case .moment(let moment): moment
+            case .integer(let seconds): WallTime(seconds: seconds)
+            case .string(let text): RFC3339.parse(text)
+            default: nil
+            }
+        // However it is written: what is before 1970 is no moment that anything here ends at, nor one that is read back as seconds.
+        if let moment, (0...253_402_300_799).contains(moment.seconds) { return moment }
         table.fault(entry, .moment)
         return nil
     }
