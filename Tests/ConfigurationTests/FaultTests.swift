@@ -75,6 +75,8 @@ private let defects: [SourceDefect] = [
     .init(
         http + "body = '{\"a\":\"{bearer}\"}'", "source.body",
         .placeholder(["account", "reason", "chat_id", "user_id"])),
+    .init("kind = \"http\"\nurl = \"https://b.example/?a={account}\"", "source.url", .placeholderHere),
+    .init(http + "headers = { X-A = \"{account}\" }", "source.headers.X-A", .placeholderHere),
     .init(http + "answer = \"yaml\"", "source.answer", .notOneOf(["json", "text"])),
     .init(http + "answer = \"text\"\nfields = { token = \"t\" }", "source.fields", .fieldsWithText),
     .init(http + "headers = { x-server-key = \"k\" }", "source.headers.x-server-key", .literalSecret),

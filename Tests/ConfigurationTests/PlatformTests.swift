@@ -64,6 +64,10 @@ private let defects: [SourceDefect] = [
     .init(bind + "order = \"after\"", "bind.order", .notOneOf(["behind", "before"])),
     .init(bind + "body = '{chat_id}'", "bind.body", .placeholder(bindPlaceholders)),
     .init(bind + "headers = { X-A = \"{bearr}\" }", "bind.headers.X-A", .placeholder(bindPlaceholders)),
+    .init("[account.x.bind]\nurl = \"https://p.example/{account}\"", "bind.url", .placeholderHere),
+    .init(
+        bind + "headers = { X-A = { secret = \"k\", prefix = \"{account} \" } }", "bind.headers.X-A.prefix",
+        .placeholderHere),
     .init(
         bind + "headers = { Authorization = \"Bearer abc\" }", "bind.headers.Authorization", .literalSecret),
     .init(bind + "method = \"GET\"\nbody = \"x\"", "bind.body", .bodyNotTaken),

@@ -39,6 +39,8 @@ package enum DefinitionProblem: Equatable, Sendable {
     case headerTwice
     /// A placeholder that is none of these.
     case placeholder([String])
+    /// A placeholder where nothing is put in.
+    case placeholderHere
     /// A GET request has no body.
     case bodyNotTaken
     case memberName
@@ -111,6 +113,7 @@ package enum DefinitionProblem: Equatable, Sendable {
         case .headerTwice: "this header is there already"
         case .placeholder(let names):
             "the placeholders are " + names.map { "{\($0)}" }.joined(separator: ", ")
+        case .placeholderHere: "nothing is put in here: a placeholder would be sent as it stands"
         case .bodyNotTaken: "a request with this method has no body"
         case .memberName: "must be names of members, with dots between them"
         case .fieldsWithoutToken: "names no token; needs token, id_token or access_token"

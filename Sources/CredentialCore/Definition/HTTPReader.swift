@@ -66,6 +66,7 @@ extension AccountReader {
 
     func readURL(_ entry: DefinitionTable.Entry, _ table: DefinitionTable) -> HTTPURL? {
         guard let text = table.string(entry) else { return nil }
+        if TextRules.hasPlaceholder(text) { table.fault(entry, .placeholderHere) }
         do throws(HTTPURL.Failure) {
             return try HTTPURL(text)
         } catch {

@@ -70,8 +70,8 @@ extension AccountReader {
                 table.fault(entry, .headerValue)
                 return nil
             }
-            guard placeholders.isEmpty || TextRules.hasOnlyPlaceholders(placeholders, text) else {
-                table.fault(entry, .placeholder(placeholders))
+            guard TextRules.hasOnlyPlaceholders(placeholders, text) else {
+                table.fault(entry, placeholders.isEmpty ? .placeholderHere : .placeholder(placeholders))
                 return nil
             }
             return .literal(text)
@@ -82,6 +82,7 @@ extension AccountReader {
             var prefix = ""
             if let entry = inner.entry("prefix"), let text = inner.string(entry) {
                 if !TextRules.isHeaderValue(text, isPrefix: true) { inner.fault(entry, .headerValue) }
+                if TextRules.hasPlaceholder(text) { inner.fault(entry, .placeholderHere) }
                 prefix = text
             }
             return reference(&inner).map { .secret($0, prefix: prefix) }

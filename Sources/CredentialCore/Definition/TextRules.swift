@@ -63,6 +63,9 @@ enum TextRules {
         words(of: text).contains(where: known.contains)
     }
 
+    /// Whether there is something in the text that looks like a placeholder.
+    static func hasPlaceholder(_ text: String) -> Bool { !words(of: text).isEmpty }
+
     private static func words(of text: String) -> [String] {
         var words: [String] = []
         var word: [UInt8]?
