@@ -71,7 +71,7 @@ package enum FramingProperty {
         switch message {
         case .request(let request):
             guard isEchoable(request.rawID) else { throw .unusableID }
-        case .invalid(let rawID):
+        case .invalid(let rawID, _):
             guard rawID.isEmpty || isEchoable(rawID) else { throw .unusableID }
         case .notification, .response: break
         }

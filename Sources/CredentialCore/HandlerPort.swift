@@ -43,6 +43,8 @@ package enum HandlerFailure: Error, Equatable, Sendable {
     case rejected
     /// What it answered was no JSON.
     case notJSON
+    /// What it answered had the question's id, and was no JSON-RPC 2.0 response.
+    case notResponse
     /// What it answered was no JSON-RPC response, or one to another question than any that it was asked.
     case unmatched
 }

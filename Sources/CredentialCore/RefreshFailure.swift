@@ -23,6 +23,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case verification(VerificationFailure)
         case store(StoreFailure)
         case handler(HandlerFailure)
+        /// A handler answered, and what is missing is missing there.
+        case handlersAnswer
     }
 
     /// Who was asked when it failed: callers are told, and refusals of the one are not counted with those of the other.
@@ -108,7 +110,7 @@ extension RefreshFailure {
         switch failure {
         case .absent: self.init(.handlerRequired)
         case .rejected: self.init(.callbackRejected)
-        case .notJSON, .unmatched: self.init(.callbackRejected, cause: .handler(failure))
+        case .notJSON, .notResponse, .unmatched: self.init(.callbackRejected, cause: .handler(failure))
         }
     }
 

@@ -54,5 +54,7 @@ package enum JSONRPCMessage: ~Escapable, BitwiseCopyable {
     case notification(JSONRPCNotification)
     case response(JSONRPCResponse)
     /// No message: answered with `invalidRequest` under the id that it carries; with the id null where `rawID` is empty.
-    case invalid(rawID: Span<UInt8>)
+    ///
+    /// What looks like an answer and is none has in `answeredID` the id of ours that it is meant for, where that is a number.
+    case invalid(rawID: Span<UInt8>, answeredID: Int64? = nil)
 }

@@ -4,7 +4,7 @@ package import JSON
 ///
 /// An id that is absent, null, a string or a number are four different things: taking null for absent would leave a caller without
 /// its answer. A message that looks like an answer and is none is refused under the id null, since ids are counted in each direction
-/// and its id is one of ours.
+/// and its id is one of ours; which one is said, so that whoever waits for it need not.
 extension JSONRPCMessage {
     /// Bytes between the quotes of an id that is a string: it is echoed, and kept as long as its call runs.
     package static let longestID = 256
@@ -41,16 +41,17 @@ extension JSONRPCMessage {
 
     @_lifetime(copy members)
     private static func response(_ members: Members) -> JSONRPCMessage {
+        let answeredID = members.id?.integer
         guard members.isVersion2, !members.hasMethod, let id = members.id, id.isNull || isUsable(id) else {
-            return .invalid(rawID: Span())
+            return .invalid(rawID: Span(), answeredID: answeredID)
         }
         guard let error = members.error else {
-            guard let result = members.result else { return .invalid(rawID: Span()) }
+            guard let result = members.result else { return .invalid(rawID: Span(), answeredID: answeredID) }
             return .response(JSONRPCResponse(id: id, payload: result, isError: false))
         }
         guard !members.hasBothOutcomes, error.member("code")?.integer != nil,
             error.member("message")?.kind == .string
-        else { return .invalid(rawID: Span()) }
+        else { return .invalid(rawID: Span(), answeredID: answeredID) }
         return .response(JSONRPCResponse(id: id, payload: error, isError: true))
     }
 

@@ -121,6 +121,11 @@ extension CallFailure {
                 .credentialRejected,
                 "the source gave another user's token than that of the one who is signed in; chatauth auth authenticate signs the other in"
             )
+        case .empty where failure.cause == .handlersAnswer:
+            (
+                .credentialEmpty,
+                "the handler answered without a token; it gives id_token, access_token or token, or an error"
+            )
         case .empty: (.credentialEmpty, "the source answered without a token; check the names in fields")
         // What the caller gave is not malformed: a captive portal's page passes, and whoever asks is to come back.
         case .malformed: (.upstreamError, "the source's answer cannot be read as a credential")
@@ -199,7 +204,9 @@ extension CallFailure {
         case .handler(.notJSON): ": its answer was not JSON"
         case .handler(.unmatched):
             ": its answer was no JSON-RPC response with the id of the question"
-        case .handler(.absent), .handler(.rejected): ""
+        case .handler(.notResponse):
+            ": its answer was no JSON-RPC 2.0 response, which has jsonrpc, and a result or an error but not both, not even null"
+        case .handler(.absent), .handler(.rejected), .handlersAnswer: ""
         case nil:
             switch failure.httpStatus {
             case .some(let status) where (300..<400).contains(status):

@@ -45,10 +45,13 @@ extension RPCServer {
         case .response(let response):
             receive(response, from: client)
             place?.end(nil)
-        case .invalid(let rawID):
+        case .invalid(let rawID, let answeredID):
             refuse(client, rawID: rawID, .invalidRequest, place: place)
-            // What looks like an answer and is none has no id of ours.
-            if rawID.isEmpty { endQuestions(to: client, .unmatched) }
+            if let answeredID {
+                receiveGarbled(answeredID, from: client)
+            } else if rawID.isEmpty {
+                endQuestions(to: client, .unmatched)
+            }
         }
     }
 

@@ -11,6 +11,7 @@ extension RPCServer {
     func handlerRegister(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
         let kinds = try kinds(parameters) ?? [.credentialFetch]
+        try requireAskable(kinds, of: account)
         let wish = try wish(parameters)
         let client = call.client
         guard !client.isEnding, !client.hasEndedInput else {
@@ -19,7 +20,9 @@ extension RPCServer {
         let changes = registry.register(client, for: account.name, kinds, wish, at: now.wall)
         call.answer { writer in
             writer.beginObject()
-            self.writeRegistration(account.name, kinds, wish, to: &writer)
+            // Who registered before for both is asked for a credential, whatever it says now (R26).
+            let known = self.registry.registration(for: account.name, kinds[0])
+            self.writeRegistration(account.name, kinds, known?.wish ?? wish, to: &writer)
             writer.key("replaced")
             writer.bool(changes.contains { $0.before != nil })
             writer.endObject()
@@ -91,9 +94,7 @@ extension RPCServer {
                 for (registration, kinds) in self.registry.registrations(for: name) {
                     let client = registration.client
                     writer.beginObject()
-                    self.writeRegistration(
-                        name, kinds, registration.wishes.contains(.credentials) ? .credentials : .token,
-                        to: &writer)
+                    self.writeRegistration(name, kinds, registration.wish, to: &writer)
                     writer.key("uid")
                     writer.integer(Int64(client.peer.uid))
                     writer.key("pid")
@@ -130,6 +131,18 @@ extension RPCServer {
     }
 
     // MARK: Parameters
+
+    /// Who registered for what an account is never asked would wait for ever.
+    private func requireAskable(_ kinds: [HandlerQuestion.Kind], of account: Account) throws(CallFailure) {
+        if case .socialPlus = account.definition.platform { return }
+        guard let kind = kinds.first(where: { $0 != .credentialFetch }) else { return }
+        var failure = CallFailure(
+            .accountInvalid,
+            "\(kind.rawValue) is asked of accounts with provider socialplus only; this one has \(account.definition.provider.rawValue)"
+        )
+        failure.account = account.name
+        throw failure
+    }
 
     private func kinds(_ parameters: borrowing Parameters) throws(CallFailure) -> [HandlerQuestion.Kind]? {
         guard let names = try parameters.texts("kinds", limit: HandlerQuestion.Kind.allCases.count) else {

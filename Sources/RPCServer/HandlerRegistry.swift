@@ -12,6 +12,9 @@ struct HandlerRegistry {
         /// What it said that it can give; one that gives both is asked for a credential (R26).
         var wishes: Set<SourceContext.Wish>
         let since: WallTime
+
+        /// What it is asked for.
+        var wish: SourceContext.Wish { wishes.contains(.credentials) ? .credentials : .token }
     }
 
     private struct Question {

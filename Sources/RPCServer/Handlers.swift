@@ -50,8 +50,7 @@ extension RPCServer: HandlerPort {
             switch question.kind {
             case .credentialFetch:
                 params.key("want")
-                let isTokenOnly = !registration.wishes.contains(.credentials)
-                params.string(isTokenOnly ? "token" : question.context.wish.rawValue)
+                params.string(registration.wish == .token ? "token" : question.context.wish.rawValue)
             case .sessionWillRenew, .sessionOnTokenRenew:
                 if let renewalID = question.renewalID {
                     params.key("renewal_id")
@@ -85,6 +84,16 @@ extension RPCServer: HandlerPort {
             broker.handlerDidAnswer(
                 question, .success(SecretBytes(copying: response.payload.rawToken)))
         }
+    }
+
+    /// Takes what has the id of a question and is no answer to it, as one with `"error": null` beside its result.
+    func receiveGarbled(_ wireID: Int64, from client: Client) {
+        guard let (question, _) = registry.take(wireID, from: client) else {
+            if !registry.wasAsked(wireID) { endQuestions(to: client, .unmatched) }
+            return
+        }
+        counters.questionsRefused += 1
+        broker.handlerDidAnswer(question, .failure(.notResponse))
     }
 
     /// Ends what a client owes: what it said instead cannot be told to belong to any of it, and nothing better will come (R6).

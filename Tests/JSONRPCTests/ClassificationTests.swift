@@ -25,7 +25,8 @@ import Testing
             "notification \(notification.method.string ?? "") \(kind(notification.params))"
         case .response(let response):
             "\(response.isError ? "error" : "result") \(text(response.id.rawToken)) \(text(response.payload.rawToken))"
-        case .invalid(let rawID): rawID.isEmpty ? "invalid" : "invalid \(text(rawID))"
+        case .invalid(let rawID, nil): rawID.isEmpty ? "invalid" : "invalid \(text(rawID))"
+        case .invalid(let rawID, let answeredID?): "invalid \(text(rawID)) answer to \(answeredID)"
         }
     }
 
@@ -98,18 +99,24 @@ import Testing
     }
 
     @Test(arguments: [
-        #""id":1,"result":1,"error":{"code":1,"message":""}"#, #""result":1"#,
-        #""error":{"code":1,"message":""}"#,
+        #""id":1,"result":1,"error":{"code":1,"message":""}"#, #""id":1,"result":1,"error":null"#,
         #""id":1,"error":null"#, #""id":1,"error":{}"#, #""id":1,"error":{"code":"1","message":""}"#,
         #""id":1,"error":{"code":1.5,"message":""}"#, #""id":1,"error":{"code":1}"#,
-        #""id":1,"error":{"code":1,"message":null}"#, #""id":1.5,"result":1"#,
-        #""id":1,"method":"m","result":1"#,
+        #""id":1,"error":{"code":1,"message":null}"#, #""id":1,"method":"m","result":1"#,
     ])
-    func `what looks like a response and is none is refused under null, since its id is one of ours`(
+    func `what looks like a response and is none is refused under null, and says to what it is meant`(
         members: String
     ) {
+        #expect(kinds(message(members)) == ["invalid  answer to 1"])
+        #expect(kinds(#"{"id":1,"result":1}"#) == ["invalid  answer to 1"])
+    }
+
+    @Test(arguments: [
+        #""result":1"#, #""error":{"code":1,"message":""}"#, #""id":1.5,"result":1"#, #""id":"1","error":{}"#,
+        #""id":null,"error":{}"#, #""id":[1],"result":1"#,
+    ])
+    func `what looks like a response and has no number of ours is refused under null`(members: String) {
         #expect(kinds(message(members)) == ["invalid"])
-        #expect(kinds(#"{"id":1,"result":1}"#) == ["invalid"])
     }
 
     @Test func `a batch has one to sixteen members, or as many as are allowed`() {

@@ -32,7 +32,7 @@ struct Dispatcher: ~Copyable {
     private static func answer(_ message: JSONRPCMessage, _ writer: inout JSONWriter) -> Bool {
         switch message {
         case .notification, .response: return false
-        case .invalid(let rawID): writer.errorResponse(rawID: rawID, .invalidRequest)
+        case .invalid(let rawID, _): writer.errorResponse(rawID: rawID, .invalidRequest)
         case .request(let request): answer(request, &writer)
         }
         return true

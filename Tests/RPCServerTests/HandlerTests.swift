@@ -32,6 +32,8 @@ import Testing
             + #""replaced":\#(replaced)}}"#
     }
 
+    private static let notResponse =
+        "its answer was no JSON-RPC 2.0 response, which has jsonrpc, and a result or an error but not both, not even null"
     private static let get =
         #"{"jsonrpc":"2.0","id":7,"method":"token.get","params":{"account":"bot"}}"# + "\n"
 
@@ -68,6 +70,9 @@ import Testing
         #expect(
             stage.call(client, "handler.register", #"{"account":"bot","want":"credentials"}"#)
                 == Self.registered())
+        // Less is not taken back: who gives both is asked for both, and told so.
+        #expect(
+            stage.call(client, "handler.register", #"{"account":"bot","want":"token"}"#) == Self.registered())
         stage.advance(.seconds(30))
         #expect(client.takeLines() == [Self.question(id: 2, reason: "expiring", deadline: 1_767_225_645)])
         _ = answer(stage, client, id: 2, #"{"token":"no","access_token":"def"}"#)
@@ -273,20 +278,33 @@ import Testing
         #expect(stage.call(client, "handler.register", params) == Expected.invalidParams(message))
     }
 
-    @Test func `handlers are listed to operators`() throws {
+    @Test(arguments: ["session.will_renew", "session.on_token_renew"])
+    func `who registers for what is never asked of the account is told so`(_ kind: String) throws {
         let stage = try Stage(accounts: [Self.rpc()])
         let client = try #require(stage.connect())
+        #expect(
+            stage.call(
+                client, "handler.register", #"{"account":"bot","kinds":["credential.fetch","\#(kind)"]}"#)
+                == Expected.error(
+                    104,
+                    "\(kind) is asked of accounts with provider socialplus only; this one has generic",
+                    "account_invalid", rest: #","account":"bot""#))
+        #expect(stage.call(client, "handler.list").contains(#""handlers":[]"#))
+    }
+
+    @Test func `handlers are listed to operators`() throws {
+        let (stage, client) = try SocialNetwork().stage()
         _ = stage.call(
             client, "handler.register",
-            #"{"account":"bot","kinds":["session.will_renew","credential.fetch"],"want":"token"}"#)
+            #"{"account":"app","kinds":["session.will_renew","credential.fetch"],"want":"token"}"#)
         #expect(
             stage.call(client, "handler.list")
-                == #"{"jsonrpc":"2.0","id":1,"result":{"handlers":[{"account":"bot","#
+                == #"{"jsonrpc":"2.0","id":1,"result":{"handlers":[{"account":"app","#
                 + #""kinds":["credential.fetch","session.will_renew"],"want":"token","uid":1000,"pid":4711,"#
                 + #""registered_at":1767225600,"registered_at_text":"2026-01-01T00:00:00Z","own":true}]}}"#)
         #expect(
-            stage.call(client, "handler.unregister", #"{"account":"bot","kinds":["credential.fetch"]}"#)
-                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","kinds":["credential.fetch"]}}"#)
+            stage.call(client, "handler.unregister", #"{"account":"app","kinds":["credential.fetch"]}"#)
+                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"app","kinds":["credential.fetch"]}}"#)
         #expect(stage.call(client, "handler.list").contains(#""kinds":["session.will_renew"]"#))
     }
 
@@ -319,8 +337,17 @@ import Testing
             "its answer was no JSON-RPC response with the id of the question", false
         ),
         (
-            #"{"id":1,"result":{"token":"x"}}"#,
-            "its answer was no JSON-RPC response with the id of the question", true
+            #"{"id":1,"result":{"token":"x"}}"#, Self.notResponse, true
+        ),
+        (
+            #"{"jsonrpc":"2.0","id":1,"result":{"token":"x"},"error":null}"#, Self.notResponse, true
+        ),
+        (
+            #"{"jsonrpc":"2.0","id":1,"error":"no"}"#, Self.notResponse, true
+        ),
+        (
+            #"{"result":{"token":"x"}}"#, "its answer was no JSON-RPC response with the id of the question",
+            true
         ),
         (
             #"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#,
@@ -348,6 +375,37 @@ import Testing
         #expect(stage.account("bot")?.session.state(at: stage.clock.now) == .refreshing)
         _ = answer(stage, client, id: 2, #"{"token":"abc"}"#)
         #expect(stage.account("bot")?.session.generation == Generation(1))
+    }
+
+    @Test func `R6: what is no answer to one question leaves the others open`() throws {
+        let stage = try Stage(accounts: [Self.rpc(), Self.rpc("other")])
+        let client = try #require(stage.connect())
+        _ = stage.call(client, "handler.register", #"{"account":"bot"}"#)
+        _ = stage.call(client, "handler.register", #"{"account":"other"}"#)
+        #expect(
+            stage.ask(client, #"{"jsonrpc":"2.0","id":1,"result":{"token":"x"},"error":null}"#)
+                == Expected.invalidRequest() + "\n")
+        #expect(stage.account("bot")?.session.failures.last?.cause == .handler(.notResponse))
+        _ = answer(stage, client, id: 2, #"{"token":"abc"}"#)
+        #expect(stage.account("other")?.session.generation == Generation(1))
+    }
+
+    @Test(arguments: ["null", "{}", #"{"id_token":"","token":null}"#])
+    func `R9: a handler that answers without a token is told what to give, and not of fields`(
+        _ result: String
+    )
+        throws
+    {
+        let stage = try Stage(accounts: [Self.rpc()])
+        let client = try #require(stage.connect())
+        _ = stage.call(client, "handler.register", #"{"account":"bot"}"#)
+        _ = answer(stage, client, result)
+        let told = stage.call(client, "token.get", #"{"account":"bot"}"#)
+        #expect(
+            told.contains(#""kind":"credential_empty""#)
+                && told.contains("the handler answered without a token"))
+        let findings = stage.call(client, "account.doctor", #"{"account":"bot"}"#)
+        #expect(findings.contains(#""code":"credential_empty""#) && !findings.contains("fields"))
     }
 
     @Test func `R30: what was deleted is asked for again once somebody is there, unless somebody signed out`()

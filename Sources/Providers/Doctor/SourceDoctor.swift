@@ -108,9 +108,12 @@ extension Doctor {
         case .empty:
             return Finding(
                 facts.severity, .credentialEmpty,
-                "the source answered, yet with neither an ID token nor an access token: there is nothing to send",
-                fix:
-                    "compare the names in the source's fields with the members of its answer; null and empty texts count as absent",
+                failure.cause == .handlersAnswer
+                    ? "the handler answered, yet with neither an ID token nor an access token: there is nothing to send"
+                    : "the source answered, yet with neither an ID token nor an access token: there is nothing to send",
+                fix: failure.cause == .handlersAnswer
+                    ? "have the program answer with id_token, access_token or token, or with an error where it has none; null and empty texts count as absent"
+                    : "compare the names in the source's fields with the members of its answer; null and empty texts count as absent",
                 requirement: 69, failure: failure)
         case .stale:
             return Finding(

@@ -11,7 +11,7 @@ package enum HandlerAnswer {
         _ answer: SecretBytes, sentAt: WallTime
     ) throws(RefreshFailure) -> SourceAnswer.Reading {
         try withObject(answer) { (root) throws(RefreshFailure) in
-            guard let root else { throw RefreshFailure(.empty) }
+            guard let root else { throw RefreshFailure(.empty, cause: .handlersAnswer) }
             let rest = (issuer: "issuer", expiresAt: "expires_at", expiresIn: "expires_in")
             do throws(RefreshFailure) {
                 let fields = FieldMap(
@@ -23,8 +23,12 @@ package enum HandlerAnswer {
                 guard error.kind == .empty else { throw error }
                 let fields = FieldMap(
                     token: "token", issuer: rest.issuer, expiresAt: rest.expiresAt, expiresIn: rest.expiresIn)
-                return try AnswerReader(fields: fields, status: nil).read(
-                    root, sentAt: sentAt, originDate: nil)
+                do throws(RefreshFailure) {
+                    return try AnswerReader(fields: fields, status: nil).read(
+                        root, sentAt: sentAt, originDate: nil)
+                } catch {
+                    throw error.kind == .empty ? RefreshFailure(.empty, cause: .handlersAnswer) : error
+                }
             }
         }
     }
