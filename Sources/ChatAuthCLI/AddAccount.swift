@@ -33,6 +33,10 @@ extension Session {
         guard isRead < 2 else {
             throw .usage(.standardInputTwice, invocation.command)
         }
+        // Whoever gives a definition and forgets to say so would get an account without anything, and no error.
+        if file == nil, settings == nil, source == nil, Input.isWaiting {
+            throw .usage(.standardInputUnread, invocation.command)
+        }
         var members = JSONWriter()
         members.beginObject()
         members.member("account", try operand(0))

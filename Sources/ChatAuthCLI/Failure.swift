@@ -56,6 +56,7 @@ enum UsageFault: Error {
     case exclusive(Option, Option)
     case needs(Option, Option)
     case standardInputTwice
+    case standardInputUnread
     case givenTwice(StaticString)
     case badMethodName
     case badParameters

@@ -128,6 +128,9 @@ extension UsageFault {
             text.append(" needs ")
             text.append(option: other)
         case .standardInputTwice: text.append("standard input can be read for one thing only")
+        case .standardInputUnread:
+            text.append(
+                "standard input is not read unless - stands for the file; with </dev/null there is none")
         case .givenTwice(let member):
             text.append(member)
             text.append(" is given by the file and by an option")

@@ -31,6 +31,19 @@ enum Input {
         }
     }
 
+    /// Whether standard input is a file or a pipe with something in it that nobody has read.
+    static var isWaiting: Bool {
+        var status = stat()
+        guard fstat(STDIN_FILENO, &status) == 0 else { return false }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return lseek(STDIN_FILENO, 0, SEEK_CUR) < status.st_size
+        case S_IFIFO:
+            var pipe = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+            return poll(&pipe, 1, 0) == 1 && pipe.revents & Int16(POLLIN) != 0
+        default: return false
+        }
+    }
+
     /// Reads a secret: any text; one line end behind it is not part of it, unless `isExact`.
     static func secret(
         _ path: Argument, asking question: StaticString, limit: Int, isExact: Bool

@@ -343,6 +343,10 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
                 outcome.requests == [request("account.add", #"{"account":"bot","source":{"kind":"static"}}"#)]
             )
             #expect(program.run(["account", "add", "bot", "--source", "-"], input: "[]").status == 2)
+            // What is given and not named is not left unread.
+            let unread = program.run(["account", "add", "bot"], input: #"{"provider":"generic"}"#)
+            #expect(unread.status == 2)
+            #expect(unread.errors.contains("standard input is not read unless - stands for the file"))
             #expect(program.run(["account", "add", "bot", "--source", "/nonexistent"]).status == 2)
         }
     }
