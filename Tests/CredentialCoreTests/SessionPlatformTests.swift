@@ -119,6 +119,99 @@ import Testing
         #expect(bench.nextWakeUp == nil)
     }
 
+    @Test(arguments: [true, false])
+    func `R50: a sign-in that fails leaves what is held as it was, and brings nothing behind it`(
+        _ staysSignedOut: Bool
+    ) {
+        let bench = SessionBench(staysSignedOut: staysSignedOut)
+        bench.apply(.started)
+        bench.succeed()
+        bench.commit()
+        bench.advance(60)
+        let schedule = bench.session.schedule
+        let failure = RefreshFailure(.rejected, httpStatus: 401)
+        for _ in 0..<4 {
+            let waiter = bench.refresh(signsIn: true)
+            #expect(bench.starts.last?.reason == .authenticate)
+            bench.fail(.rejected, status: 401)
+            #expect(bench.answer(waiter) == .failure(.refresh(failure, retryAfter: .seconds(1))))
+            bench.advance(2)
+        }
+        #expect(bench.session.generation == Generation(1))
+        #expect(bench.session.schedule == schedule)
+        #expect(bench.session.signIn == nil && bench.session.failures.last == nil)
+        #expect(bench.state == .fresh)
+        #expect(bench.answer(bench.get()) == .token(.none))
+        // Nothing is planned but what was planned before.
+        #expect(bench.nextWakeUp == bench.now.boot + Milliseconds.seconds(3600 - 30 - 60 - 8))
+        bench.advance(600)
+        bench.wake()
+        #expect(bench.starts.count == 5)
+        bench.advance(2940)
+        bench.wake()
+        #expect(bench.starts.last?.reason == .expiring)
+    }
+
+    @Test func `R50: a sign-in that takes too long leaves what is held as it was, too`() {
+        let bench = SessionBench.fetched()
+        bench.advance(60)
+        let waiter = bench.refresh(wait: 60, signsIn: true)
+        bench.advance(15)
+        bench.wake()
+        #expect(bench.cancelled.count == 1)
+        #expect(
+            bench.answer(waiter) == .failure(.refresh(RefreshFailure(.timeout), retryAfter: .seconds(1))))
+        #expect(bench.state == .fresh && bench.starts.count == 2)
+    }
+
+    @Test func `R50: who asked for another token while somebody signed in is told why there is none`() {
+        let bench = SessionBench.fetched()
+        bench.advance(60)
+        bench.refresh(signsIn: true)
+        let forced = bench.get(force: true, role: .operate)
+        let longer = bench.get(minValid: 7200)
+        bench.fail(.upstreamError, status: 503)
+        let failure = RefreshFailure(.upstreamError, httpStatus: 503)
+        #expect(bench.answer(forced) == .token(TokenRemarks(refreshError: failure)))
+        #expect(bench.answer(longer) == .token(TokenRemarks(refreshError: failure, isShortLived: true)))
+        bench.advance(2)
+        bench.wake()
+        #expect(bench.starts.count == 2)
+    }
+
+    @Test func `R50: what was refused is asked for after a sign-in that fails, as it was before`() {
+        let bench = SessionBench.fetched()
+        bench.advance(60)
+        bench.reject(role: .operate)
+        let waiting = bench.get()
+        bench.refresh(signsIn: true)
+        #expect(bench.cancelled.count == 1)
+        bench.advance(1)
+        bench.wake()
+        bench.fail(.rejected, status: 401)
+        #expect(bench.answer(waiting) == nil)
+        bench.advance(1)
+        bench.wake()
+        #expect(bench.starts.map(\.reason) == [.initial, .rejected, .authenticate, .rejected])
+        bench.succeed("second")
+        bench.commit()
+        #expect(bench.answer(waiting) == .token(.none))
+    }
+
+    @Test func `where nothing valid is held a sign-in that fails is a failure like any other`() {
+        let bench = SessionBench()
+        bench.advance(2)
+        let waiter = bench.refresh(signsIn: true)
+        bench.fail(.upstreamError, status: 503, retryAfter: 60)
+        #expect(
+            bench.answer(waiter)
+                == .failure(
+                    .refresh(
+                        RefreshFailure(.upstreamError, httpStatus: 503, retryAfter: .seconds(60)),
+                        retryAfter: .seconds(60))))
+        #expect(bench.sleep == 60)
+    }
+
     @Test func `signing in takes the place of a refresh that is out`() {
         let bench = SessionBench(staysSignedOut: true)
         bench.apply(.started)

@@ -287,6 +287,24 @@ import Testing
         #expect(agent.verifications.map(\.token) == ["jwt-a", "jwt-b"])
     }
 
+    @Test(arguments: ["identity.identify", "identity.switch", "auth.authenticate"])
+    func `R86: who is not taken in place of somebody changes nothing, then and later`(_ method: String) throws
+    {
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
+        stage.advance(.seconds(2))
+        let get = { stage.call(client, "token.get", #"{"account":"desk"}"#) }
+        let before = get()
+        #expect(before.contains(#""generation":1,"bearer_token":"jwt-a""#))
+        agent.issued = "bad"
+        let params =
+            method == "auth.authenticate" ? #"{"account":"desk"}"# : #"{"account":"desk","token":"bad"}"#
+        #expect(stage.call(client, method, params).contains(#""provider_code":"AUTH_INVALID_JWT""#))
+        #expect(get() == before)
+        stage.advance(.seconds(1800))
+        #expect(get() == before)
+        #expect(agent.verifications.map(\.token) == ["jwt-a", "bad"])
+    }
+
     @Test func `R86: what the source gives and the server refuses never becomes the identity`() throws {
         agent.issued = "bad"
         let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])

@@ -132,6 +132,24 @@ import Testing
         #expect(token(stage, client).contains(#""bearer_token":"token-1""#))
     }
 
+    @Test(arguments: [true, false])
+    func `R50: a sign-in that fails changes nothing, then and later`(_ isRefused: Bool) throws {
+        let (stage, client) = try stage()
+        stage.advance(.seconds(2))
+        let before = stage.call(client, "credentials.inspect", #"{"account":"bot"}"#)
+        bot.issued = "token-2"
+        if isRefused { bot.refused = ["token-2"] } else { bot.bindStatus = 400 }
+        #expect(
+            stage.call(client, "auth.authenticate", #"{"account":"bot"}"#).contains(
+                #""http_status":\#(isRefused ? 401 : 400)"#))
+        #expect(stage.call(client, "credentials.inspect", #"{"account":"bot"}"#) == before)
+        bot.bindStatus = 200
+        stage.advance(.seconds(3600))
+        #expect(stage.call(client, "credentials.inspect", #"{"account":"bot"}"#) == before)
+        #expect(bot.bodies.count == 2)
+        #expect(bot.binds.map(\.bearer) == ["token-1", "token-2"])
+    }
+
     @Test(arguments: [
         (FetchFailure?.some(.timeout), 200, 302, "did not answer in time: it took longer than its timeout"),
         (.nameNotResolved, 200, 300, "cannot be reached: its name does not resolve"),
@@ -148,6 +166,7 @@ import Testing
         bot.bindFailure = failure
         bot.bindStatus = status
         let operator8 = try #require(stage.connect(uid: 8))
+        _ = stage.call(operator8, "auth.deauthenticate", #"{"account":"bot"}"#)
         let answer = stage.call(operator8, "auth.authenticate", #"{"account":"bot"}"#)
         #expect(
             answer.contains(#""error":{"code":\#(code),"message":"the platform (bot.example) \#(words)""#))

@@ -41,11 +41,36 @@ extension CredentialSession {
     ) {
         guard let flight, flight.ticket == ticket else { return }
         self.flight = nil
+        if flight.reason == .authenticate, schedule?.isExpired(at: now) == false {
+            signInFailed(failure, now, &effects)
+            return
+        }
         if distrust == .rejected { distrust = nil }
         let remaining = isUsable(at: now) ? schedule?.remaining(at: now) ?? .zero : .zero
         recordFailure(failure, now, remaining: remaining, draw, &effects)
         for waiter in waiters.removeAll() {
             effects.append(.answer(waiter.id, answerAfterFailure(waiter, now)))
+        }
+    }
+
+    /// Tells those who waited for it that nobody was signed in: what is held stays as it was, and nothing is fetched because of it (R50).
+    private mutating func signInFailed(
+        _ failure: RefreshFailure, _ now: Instant, _ effects: inout [SessionEffect]
+    ) {
+        let pause = FailureRecord.delay(count: 1, retryAfter: failure.retryAfter, remaining: .max, draw: 0)
+        let isUsable = isUsable(at: now)
+        // What is withheld is replaced by another refresh: whoever waits for that still does.
+        let told = waiters.removeAll { waiter in
+            if case .refresh = waiter.wish { true } else { isUsable }
+        }
+        for waiter in told {
+            switch waiter.wish {
+            case .refresh: effects.append(.answer(waiter.id, .failure(.refresh(failure, retryAfter: pause))))
+            case .token(let minValid, _):
+                var remarks = remarks(minValid: minValid, now)
+                remarks.refreshError = remarks.refreshError ?? failure
+                effects.append(.answer(waiter.id, .token(remarks)))
+            }
         }
     }
 
