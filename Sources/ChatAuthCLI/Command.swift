@@ -92,9 +92,10 @@ package enum Command: UInt8, CaseIterable {
                 options: .minValid | .wait | .force | .after401 | .generation | .format | .forceTTY,
                 method: .tokenGet, summary: "print a bearer token that is valid now",
                 details: """
-                    With --force a refresh that fails is a warning while the token from before still holds. \
+                    With --force a refresh that fails is a warning while the token from before still holds; so is, always, \
+                    that nothing but that token came, which may have been refused. \
                     With --after-401 the token is reported as refused first, the current one or that of --generation, \
-                    and another one is asked for. \
+                    and another one is waited for; where that is refused as well within a minute, the exit status is 10. \
                     A token that is printed to a terminal stays in its scrollback: there is a warning, unless --force-tty \
                     is given.
                     """)

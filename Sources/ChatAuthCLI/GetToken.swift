@@ -31,11 +31,13 @@ extension Session {
 
     /// Gets a token and lends the whole result.
     ///
-    /// With `--after-401`: the generation is reported as refused, and then a token is asked for that is newer than the refresh
-    /// which that report has started, or starts one. An old one with which that refresh ended is refused here.
+    /// With `--after-401`: the generation is reported as refused, and a token is asked for, which waits for the refresh that the report
+    /// has started. Nothing is forced: the daemon counts refusals, and the second in a row ends it. The token that was refused is
+    /// none to hand out, here or there.
     func withToken(_ connection: Connection, _ body: (JSONValue) throws(Failure) -> Void) throws(Failure) {
         let account = try operand(0)
         let isAfter401 = invocation.has(.after401)
+        var refused: Int64?
         if isAfter401 {
             try connection.call(
                 Method.tokenReject.rawValue, patience: patience,
@@ -46,7 +48,12 @@ extension Session {
                     params.key("http_status")
                     params.integer(401)
                     params.endObject()
-                }, answer: { _ in })
+                },
+                answer: { result in
+                    refused =
+                        invocation.value(.generation)?.decimal(upTo: .max)
+                        ?? result.member("generation")?.integer
+                })
         }
         try connection.call(
             Method.tokenGet.rawValue, patience: patience,
@@ -55,36 +62,48 @@ extension Session {
                 params.member("account", account)
                 params.member("min_valid", seconds: .minValid, of: invocation)
                 params.member("wait", seconds: .wait, of: invocation)
-                if isAfter401 || invocation.has(.force) {
+                if invocation.has(.force) {
                     params.key("force")
                     params.bool(true)
                 }
                 params.endObject()
             },
             answer: { (result) throws(Failure) in
-                if isAfter401 { try Self.refuseStale(result) }
-                if invocation.has(.force) { Self.warnOfStale(result) }
+                if isAfter401 {
+                    try Self.requireAnother(than: refused, result)
+                } else {
+                    warnOfStale(result)
+                }
                 try body(result)
             })
     }
 
-    /// The token still holds and is handed out; that it is not the new one that was asked for is said.
-    private static func warnOfStale(_ result: JSONValue) {
+    /// The token has not ended and is handed out; that it is not the new one that was asked for, or may be one that was refused, is said.
+    private func warnOfStale(_ result: JSONValue) {
         guard result.member("stale")?.bool == true else { return }
-        let message = result.member("refresh_error")?.member("message")?.string ?? "no reason was given"
-        Output.warn("the refresh failed, this is the token from before, which still holds: ", message)
+        let error = result.member("refresh_error")
+        let message = error?.member("message")?.string ?? "no reason was given"
+        if error?.member("kind")?.string == ErrorKind.staleCredential.rawValue {
+            Output.warn("this is the token from before, which may have been refused: ", message)
+        } else if invocation.has(.force) {
+            Output.warn("the refresh failed, this is the token from before, which still holds: ", message)
+        }
     }
 
     /// The token that the platform has just refused is no answer to that: whoever asked is told why there is no other.
-    private static func refuseStale(_ result: JSONValue) throws(Failure) {
-        guard result.member("stale")?.bool == true else { return }
+    private static func requireAnother(than refused: Int64?, _ result: JSONValue) throws(Failure) {
+        guard result.member("stale")?.bool == true || result.member("generation")?.integer == refused else {
+            return
+        }
         let error = result.member("refresh_error")
         let kind = error?.member("kind")?.string.flatMap { ErrorKind(rawValue: $0) } ?? .credentialRejected
         throw .refused(
             Refusal(
                 code: kind.properties.code, kind: kind, isRetryable: kind.properties.isRetryable,
                 retryAfterSeconds: nil,
-                message: "the token was refused, and there is no other yet: the refresh failed"))
+                message: error == nil
+                    ? "the token was refused, and nothing gives another"
+                    : "the token was refused, and there is no other yet: the refresh failed"))
     }
 
     private func headers(

@@ -60,8 +60,18 @@ extension CallFailure {
             case .expired:
                 self.init(
                     .signInNeeded,
-                    "the credential is no longer good, and there is no source of another; chatauth doctor says what to do",
+                    "the credential has ended, and there is no source of another; chatauth doctor says what to do",
                     retryAfter: retryAfter)
+            case .refused:
+                self.init(
+                    .signInNeeded, "the platform refused the credential, and there is no source of another",
+                    retryAfter: retryAfter)
+            // Nothing will be asked again: it was the only one.
+            case .credentialRejected where retryAfter == nil:
+                self.init(
+                    .credentialRejected,
+                    "the platform refused the credential, and there is no source of another; chatauth save replaces it"
+                )
             case .credentialRejected:
                 self.init(
                     .credentialRejected,

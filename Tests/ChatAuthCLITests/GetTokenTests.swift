@@ -38,19 +38,56 @@ private let token =
             #expect(
                 outcome.requests == [
                     #"{"jsonrpc":"2.0","id":1,"method":"token.reject","params":{"account":"bot","http_status":401}}"#,
-                    #"{"jsonrpc":"2.0","id":2,"method":"token.get","params":{"account":"bot","force":true}}"#,
+                    #"{"jsonrpc":"2.0","id":2,"method":"token.get","params":{"account":"bot"}}"#,
                 ])
         }
     }
 
-    @Test func `does not answer a refusal with the token that was refused`() {
+    @Test(
+        arguments: [
+            // The refresh failed.
+            (
+                #""generation":1,"stale":true,"refresh_error":{"kind":"stale_credential","message":"no"}"#,
+                [], 6,
+                "chatauth: the token was refused, and there is no other yet: the refresh failed\n"
+            ),
+            // Nothing gives another, and whoever reported it may only use the account.
+            (
+                #""generation":6"#, [], 10, "chatauth: the token was refused, and nothing gives another\n"
+            ),
+            (
+                #""generation":5"#, ["--generation", "5"], 10,
+                "chatauth: the token was refused, and nothing gives another\n"
+            ),
+        ] as [(String, [String], Int32, String)])
+    func `does not answer a refusal with the token that was refused`(
+        _ members: String, _ options: [String], _ status: Int32, _ errors: String
+    ) {
+        withProgram { program in
+            let outcome = program.run(
+                ["get-token", "bot", "--after-401"] + options,
+                [
+                    .result(#"{"account":"bot","accepted":false,"generation":6}"#),
+                    .result(#"{"account":"bot","bearer_token":"abc.def","token_type":"Bearer",\#(members)}"#),
+                ])
+            #expect(outcome.status == status)
+            #expect(outcome.output == "")
+            #expect(outcome.errors == errors)
+        }
+    }
+
+    @Test func `warns of a token that may have been refused`() {
         withProgram { program in
             let stale =
-                #"{"account":"bot","generation":1,"bearer_token":"abc.def","token_type":"Bearer","stale":true,"#
-                + #""refresh_error":{"kind":"callback_rejected","message":"no"}}"#
-            let outcome = program.run(["get-token", "bot", "--after-401"], [.result("{}"), .result(stale)])
-            #expect(outcome.status == 10)
-            #expect(outcome.output == "")
+                #"{"bearer_token":"old","token_type":"Bearer","generation":1,"stale":true,"#
+                + #""refresh_error":{"kind":"stale_credential","message":"the same again"}}"#
+            let outcome = program.run(["get-token", "bot"], [.result(stale)])
+            #expect(outcome.status == 0)
+            #expect(outcome.output == "old\n")
+            #expect(
+                outcome.errors
+                    == "chatauth: warning: this is the token from before, which may have been refused: the same again\n"
+            )
         }
     }
 

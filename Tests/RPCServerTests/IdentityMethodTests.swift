@@ -229,7 +229,7 @@ import Testing
             stage.call(client, "token.get", #"{"account":"desk"}"#)
                 == Expected.error(
                     120,
-                    "the credential is no longer good, and there is no source of another; chatauth doctor says what to do",
+                    "the credential has ended, and there is no source of another; chatauth doctor says what to do",
                     "sign_in_needed",
                     rest: #","account":"desk""#))
     }

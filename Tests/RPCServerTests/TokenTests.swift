@@ -447,33 +447,6 @@ import Testing
                     rest: #","retry_after_seconds":20,"account":"bot""#) + "\n")
     }
 
-    @Test func `a rejected token is not handed out again`() throws {
-        let (stage, client) = try Stage.serving()
-        _ = stage.ask(client, Self.get)
-        stage.advance(.seconds(2))
-        #expect(
-            stage.call(
-                client, "token.reject", #"{"account":"bot","generation":1,"http_status":401,"code":"x"}"#)
-                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","accepted":true,"generation":1}}"#)
-        stage.receive(Self.get + "\n", from: client)
-        #expect(client.take() == "")
-        #expect(stage.fetcher.out.count == 1)
-        stage.fetcher.answer(#"{"token":"abc","expires_in":3600}"#)
-        stage.run()
-        // The source knows no better one: it is served, and everybody is told what it is.
-        #expect(
-            client.take()
-                == Expected.token(
-                    state: "stale",
-                    rest: #","stale":true,"refresh_error":{"kind":"stale_credential","#
-                        + #""message":"the source gave a token that had expired, or the one that was just refused"}"#
-                )
-                + "\n")
-        #expect(
-            stage.call(client, "token.reject", #"{"account":"bot","generation":7}"#)
-                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","accepted":false,"generation":1}}"#)
-    }
-
     @Test(arguments: [4097, 65_535, 65_536, 70_000, 262_144])
     func `long tokens come back byte for byte`(length: Int) throws {
         let (stage, client) = try Stage.serving()

@@ -22,5 +22,7 @@ extension CredentialSession {
     }
 
     /// Whether what is held was refused by a platform, or is made of what was replaced.
-    package var isHeldRejected: Bool { held != nil && distrust == .rejected }
+    package var isHeldRejected: Bool {
+        held != nil && (distrust == .rejected || distrust == .refused || isRefused)
+    }
 }

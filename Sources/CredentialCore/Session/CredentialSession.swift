@@ -46,8 +46,10 @@ package struct CredentialSession: Sendable {
 
     /// Why a credential that has not expired is not handed out as it is.
     enum Distrust: Equatable, Sendable {
-        /// A platform refused it, or what it was made of was replaced, and a refresh because of that is out or about to begin.
+        /// A user says that it was refused, or what it was made of was replaced: a refresh because of that is out or about to begin.
         case rejected
+        /// It was refused before our eyes, or somebody who operates the account says so: it is never handed out again.
+        case refused
         /// The wall clock was earlier than `until`, which is in the store: what it says of expiry means nothing till then.
         case clock(until: WallTime)
     }
@@ -104,11 +106,13 @@ package struct CredentialSession: Sendable {
     var lastAttemptAt: BootTime?
     var lastForcedByUseAt: BootTime?
     var rejectedGeneration: Generation?
-    /// A rejection brought this one.
-    var generationAfterRejection: Generation?
+    /// A rejection brought this one; where it is refused before that moment, the platform refuses whatever comes.
+    var trial: (generation: Generation, until: BootTime)?
     /// A refresh brought this generation, and it was not valid for so long.
     var shortfall: (generation: Generation, minValid: Milliseconds)?
 
+    /// How long one that a rejection brought must stand before a refusal of it is a first one again.
+    package static let trialPeriod = Milliseconds.seconds(60)
     static let attemptSpacing = Milliseconds.seconds(1)
     static let useForceSpacing = Milliseconds.seconds(30)
     static let giveUpInterval = Milliseconds.seconds(3600)
@@ -231,9 +235,9 @@ package struct CredentialSession: Sendable {
             shortfall = nil
             if !isSignedOutOnPurpose { isSignedOut = false }
             if isRefused, traits.hasSource {
-                // A new source deserves a try before what was refused is shown again.
+                // A new source deserves a try; what was refused is not handed out meanwhile.
                 signIn = nil
-                distrust = distrust ?? .rejected
+                distrust = .refused
             } else if !isRefused {
                 signIn = nil
             }
@@ -241,6 +245,8 @@ package struct CredentialSession: Sendable {
         if !traits.hasSource {
             wanted = nil
             if distrust == .rejected { distrust = nil }
+            // A handler may come back, and is asked then.
+            if distrust == .refused, !traits.needsHandler { signIn = reasonOfRefusal }
             if !isGatePassing { answerAll(.failure(absence), &effects) }
         }
         if isParked { answerAll(.failure(.parked), &effects) }

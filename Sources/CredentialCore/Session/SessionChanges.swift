@@ -39,7 +39,8 @@ extension CredentialSession {
         let schedule = Schedule(
             expiries: held.expiries, receivedAt: held.receivedAt, now: now, early: traits.early)
         self.schedule = schedule
-        generationAfterRejection = reason != nil && rejectedGeneration == replaced ? generation : nil
+        trial =
+            reason != nil && rejectedGeneration == replaced ? (generation, now.boot + Self.trialPeriod) : nil
         noteShortfall(schedule.remaining(at: now), isRefreshed: reason != nil, replaced: replaced)
         distrust = nil
         wanted = nil

@@ -61,7 +61,7 @@ extension CredentialSession {
     }
 
     /// Whether the platform refused what is held, and nothing better was to be had.
-    package var isRefused: Bool { signIn == .credentialRejected || signIn == .expired }
+    package var isRefused: Bool { signIn == .credentialRejected || signIn == .refused }
 
     /// Whether waiters are answered only when the gate is another.
     var isGatePassing: Bool { gate?.isPassing ?? false }

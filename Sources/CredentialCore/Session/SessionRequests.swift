@@ -126,13 +126,17 @@ extension CredentialSession {
         }
         // The one that the first rejection brought was refused as well: asking again would bring another such. Where
         // nothing can be asked, the first is the last.
-        if role >= .operate, generationAfterRejection == held.generation || !traits.hasSource {
+        let isTrusted = role >= .operate
+        if isTrusted, isOnTrial(now) || !traits.hasSource && !traits.needsHandler {
             refuseCredential(held.generation, now, &effects)
             effects.append(.answer(waiter, .rejection(isAccepted: true)))
             return
         }
-        guard traits.hasSource, rejectedGeneration != held.generation else {
-            effects.append(.answer(waiter, .rejection(isAccepted: false)))
+        guard traits.hasSource || isTrusted, rejectedGeneration != held.generation else {
+            // What a user said before is believed now; it was asked for already.
+            let isNews = isTrusted && rejectedGeneration == held.generation && distrust != .refused
+            if isNews { distrust = .refused }
+            effects.append(.answer(waiter, .rejection(isAccepted: isNews)))
             return
         }
         if let retryAfter = forceLimit(for: role, now) {
@@ -141,17 +145,32 @@ extension CredentialSession {
         }
         rejectedGeneration = held.generation
         if role == .use { lastForcedByUseAt = now.boot }
-        if !isShuttingDown { distrust = distrust ?? .rejected }
-        want(.rejected, now, &effects)
+        if isTrusted {
+            distrust = .refused
+        } else if !isShuttingDown {
+            distrust = distrust ?? .rejected
+        }
+        if traits.hasSource { want(.rejected, now, &effects) }
         effects.append(.answer(waiter, .rejection(isAccepted: true)))
+    }
+
+    /// Whether a rejection brought what is held, and not so long ago that it has been good for something.
+    private func isOnTrial(_ now: Instant) -> Bool {
+        guard let trial, trial.generation == generation else { return false }
+        return now.boot < trial.until
+    }
+
+    /// Why an account is given up on whose credential was refused: at a platform where somebody signs in, that is what has to be
+    /// done (R45, R95).
+    var reasonOfRefusal: SignInReason {
+        traits.staysSignedOut && !traits.hasSource ? .refused : .credentialRejected
     }
 
     private mutating func refuseCredential(
         _ refused: Generation, _ now: Instant, _ effects: inout [SessionEffect]
     ) {
         rejectedGeneration = refused
-        // At a platform where somebody signs in, that is what has to be done (R45, R95).
-        signIn = traits.staysSignedOut && !traits.hasSource ? .expired : .credentialRejected
+        signIn = reasonOfRefusal
         giveUpFlight(&effects)
         wanted = nil
         failures.postpone(until: now.boot + Self.giveUpInterval)
@@ -163,8 +182,8 @@ extension CredentialSession {
         guard held != nil, rejectedGeneration == generation || isRefused else { return }
         let isOutlived = isRefused || failures.last?.kind == .stale || failures.last?.kind == .rejected
         rejectedGeneration = nil
-        generationAfterRejection = nil
-        if distrust == .rejected { distrust = nil }
+        trial = nil
+        if distrust == .rejected || distrust == .refused { distrust = nil }
         if wanted == .rejected { wanted = nil }
         if isRefused { signIn = nil }
         if isOutlived, signIn == nil {

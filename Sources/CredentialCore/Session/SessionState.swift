@@ -28,11 +28,13 @@ package enum SignInReason: String, Sendable {
     case refusedWithoutReason = "refused_without_reason"
     /// The platform refused three times in a row what the source gave.
     case refusedByPlatform = "refused_by_platform"
-    /// The platform refused the credential that a rejection had brought.
+    /// The platform refused the credential that a rejection had brought; or the only one, where nothing gives another.
     case credentialRejected = "credential_rejected"
+    /// The platform refused it, and somebody has to sign in.
+    case refused
     /// Somebody signed it out, and nobody has signed in since.
     case signedOut = "signed_out"
-    /// It has ended or was refused, and there is no source of another; chatauth doctor says what to do.
+    /// It has ended, and there is no source of another.
     case expired
     /// No grant was imported.
     case grantMissing = "grant_missing"

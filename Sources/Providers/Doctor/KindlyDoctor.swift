@@ -54,7 +54,7 @@ enum KindlyDoctor {
     /// What the platform said to the credential, or why it could not be asked.
     static func binding(_ facts: AccountFacts, _ platform: String, _ bot: KindlyDefinition?) -> [Finding] {
         if case .rejected(let failure)? = facts.bindCause { return refusal(failure, facts, platform, bot) }
-        if facts.signIn == .credentialRejected || facts.signIn == .expired {
+        if facts.signIn == .credentialRejected || facts.signIn == .refused {
             return refusal(
                 facts.platformFailure ?? RefreshFailure(.rejected, party: .platform), facts, platform, bot)
         }
