@@ -4,13 +4,13 @@ import Providers
 
 /// What is said of changes: each once, and in order.
 extension Broker {
-    /// Tells whoever listens that a platform's machine is in another state; says nothing where it is the same.
+    /// Tells whoever listens that a platform's machine is in another state; says nothing where it is the same, unless it began anew.
     package func report(
         _ topic: PlatformChange.Topic, _ state: PlatformChange.Word, cause: PlatformChange.Word,
-        of account: Account
+        of account: Account, isAnew: Bool = false
     ) {
         let old = account.reported[topic]
-        guard old != state, !account.isGone else { return }
+        guard old != state || isAnew, !account.isGone else { return }
         account.reported[topic] = state
         observer?.broker(
             reports: PlatformChange(topic, from: old, to: state, cause: cause), of: account)

@@ -229,6 +229,8 @@ package enum Command: UInt8, CaseIterable {
                 group: "auth", "deauthenticate", .account, method: .authDeauthenticate,
                 summary: "sign an account out, here and at its server",
                 details: """
+                    At Kindly and Chatbase nobody is signed in until somebody signs in. An account of another kind has no \
+                    sign-in: whoever asks for a token next has its source asked again, unless it is stopped. \
                     The credential and, where no other account spends it, the grant are forgotten whatever the server \
                     says. When it cannot be reached or refuses, the exit status is 6: what it issued may still be good. \
                     Kindly is told to forget the user as well, once a sign-in that is under way has come back. Where it \

@@ -25,6 +25,10 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case handler(HandlerFailure)
         /// A handler answered, and what is missing is missing there.
         case handlersAnswer
+        /// The platform took the credential and said that it had ended then.
+        case calledOver(WallTime)
+        /// The platform does not know the chat that something was to be bound to, or not its token.
+        case chatUnknown
     }
 
     /// Who was asked when it failed: callers are told, and refusals of the one are not counted with those of the other.
@@ -52,7 +56,7 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         /// An answer that cannot be read, or tokens that no header can carry.
         case malformed
         case tooLarge
-        /// The token that was just rejected, or one that had expired when it came.
+        /// The token that was just rejected, one that had expired when it came, or one that the platform took and called over.
         case stale
         /// The worker, the file or the reference is not there.
         case sourceUnavailable

@@ -175,6 +175,12 @@ enum CredentialReply {
         writer.endObject()
     }
 
+    /// What a token is to whoever only looks at it.
+    static func kind(of token: SecretBytes) -> String {
+        if UnverifiedJWT(token) != nil { return "jwt" }
+        return UnverifiedJWT.defect(of: token) == nil ? "opaque" : "malformed_jwt"
+    }
+
     private static func writeToken(
         _ name: StaticString, _ token: SecretBytes?, _ control: any DaemonControl, to writer: inout JSONWriter
     ) {
@@ -185,7 +191,7 @@ enum CredentialReply {
         }
         writer.beginObject()
         writer.key("kind")
-        writer.string(UnverifiedJWT(token) != nil ? "jwt" : "opaque")
+        writer.string(kind(of: token))
         writer.key("length")
         writer.integer(Int64(token.count))
         writer.key("fingerprint")

@@ -155,8 +155,8 @@ enum DoctorReply {
         writer.beginObject()
         writer.key("kind")
         defer { writer.endObject() }
-        guard let seen = SeenToken(token) else { return writer.string("opaque") }
-        writer.string("jwt")
+        writer.string(CredentialReply.kind(of: token))
+        guard let seen = SeenToken(token) else { return }
         for (name, value) in [
             ("alg", seen.algorithm), ("kid", seen.keyID), ("iss", seen.issuer),
         ] {

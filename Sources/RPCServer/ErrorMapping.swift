@@ -144,6 +144,7 @@ extension CallFailure {
                 .credentialTooLarge,
                 "the source's answer or its header is too large; a token may have 262144 bytes"
             )
+        case .stale where isPlatform: (.staleCredential, whoever + " took the credential" + detail)
         case .stale:
             (.staleCredential, "the source gave a token that had expired, or the one that was just refused")
         case .overloaded: (.overloaded, "the source's origin is failing or busy; asked again later")
@@ -217,6 +218,9 @@ extension CallFailure {
         case .handler(.notResponse):
             ": its answer was no JSON-RPC 2.0 response, which has jsonrpc, and a result or an error but not both, not even null"
         case .handler(.absent), .handler(.rejected), .handlersAnswer: ""
+        case .chatUnknown:
+            ": it does not know the chat, or not its token\(failure.httpStatus.map { ": status \($0)" } ?? "")"
+        case .calledOver(let end): ", and says that it ended at \(RFC3339.text(end) ?? String(end.seconds))"
         case nil:
             switch failure.httpStatus {
             case .some(let status) where (300..<400).contains(status):

@@ -3,11 +3,13 @@ package import Secrets
 
 /// What platforms answer in a test, and what they were sent.
 package enum PlatformAnswers {
-    /// A JSON answer.
-    package static func json(_ status: Int, _ body: String) -> Result<FetchResponse, FetchFailure> {
+    /// A JSON answer; `date` is what the platform's clock says.
+    package static func json(
+        _ status: Int, _ body: String, date: WallTime? = nil
+    ) -> Result<FetchResponse, FetchFailure> {
         .success(
             FetchResponse(
-                status: status, retryAfter: nil, date: nil, contentType: "application/json",
+                status: status, retryAfter: nil, date: date, contentType: "application/json",
                 body: SecretBytes(copying: Array(body.utf8).span)))
     }
 

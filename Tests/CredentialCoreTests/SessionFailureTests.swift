@@ -115,12 +115,18 @@ import Testing
         #expect(bench.session.signIn == .refusedWithoutReason)
         // What is still valid is handed out, and called stale.
         #expect(bench.state == .stale)
-        #expect(bench.sleep == 3600)
         #expect(
             bench.answer(bench.get())
                 == .token(
                     TokenRemarks(refreshError: RefreshFailure(.rejected, httpStatus: 403))))
-        bench.advance(3600)
+        // When it ends, whoever listens is told.
+        #expect(bench.sleep == 3575)
+        bench.advance(3575)
+        bench.wake()
+        #expect(bench.state == .signInNeeded)
+        #expect(bench.starts.count == 4)
+        #expect(bench.sleep == 25)
+        bench.advance(25)
         bench.wake()
         let waiter = bench.get()
         bench.fail(.unreachable)

@@ -48,7 +48,7 @@ import Testing
         #expect(bench.changes.suffix(2) == [.replaced(Generation(2)), .recovered])
     }
 
-    @Test func `when the new one is refused as well, an operator's word ends it for an hour`() {
+    @Test func `R32: when the new one is refused as well, an operator's word ends it for an hour`() {
         let bench = SessionBench.fetched()
         bench.advance(5)
         bench.reject(role: .operate)

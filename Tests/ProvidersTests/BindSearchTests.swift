@@ -15,6 +15,8 @@ private struct World {
     var generation: Int64?
     var newest: Int64 = 0
     var hasChat = false
+    var isChatUnknown = false
+    var hasEnded = false
     var out: (ticket: BindTicket, generation: Int64?)?
     var past: [BindTicket] = []
     var refused: Set<Int64> = []
@@ -38,7 +40,7 @@ private struct World {
         expect(state == announced, "a change of state was not announced")
         expect(
             (state == .authenticated)
-                == (isRunning && generation != nil
+                == (isRunning && !hasEnded && generation != nil
                     && session.boundGeneration == generation.map { Generation($0) }),
             "authenticated without a bound credential")
         if out == nil, isRunning, session.nextWakeUp(at: now).map({ $0 <= now.boot }) ?? false {
@@ -49,10 +51,14 @@ private struct World {
     private mutating func take(_ effect: BindEffect) {
         switch effect {
         case .connect(let ticket):
-            expect(out == nil && isRunning && chat == .broker && !hasChat, "a chat is made out of turn")
+            expect(
+                out == nil && isRunning && chat == .broker && (!hasChat || isChatUnknown),
+                "a chat is made out of turn")
             out = (ticket, nil)
         case .bind(let ticket, let bound):
-            expect(out == nil && isRunning && (chat == nil || hasChat), "a bind out of turn")
+            expect(
+                out == nil && isRunning && !hasEnded && (chat == nil || hasChat && !isChatUnknown),
+                "a bind out of turn")
             expect(bound.number == generation, "an older credential is bound")
             expect(!refused.contains(bound.number), "a refused credential is shown again")
             out = (ticket, bound.number)
@@ -63,6 +69,7 @@ private struct World {
         case .bound(let bound, _): expect(bound.number == generation, "an older expiry is told")
         case .rejected(let bound, _): expect(bound.number == generation, "an older credential is refused")
         case .announce(let state, _): announced = state
+        case .explain: expect(announced == .anonymous, "somebody who is seen is explained away")
         case .persist: break
         }
     }
@@ -84,14 +91,24 @@ private struct World {
         }
         if request.generation == nil {
             hasChat = true
+            isChatUnknown = false
             apply(.connected(request.ticket))
         } else {
             apply(.bound(request.ticket, expiresAt: nil))
         }
     }
 
+    /// The platform knows the chat no more to which something is bound.
+    private mutating func forgetChat() {
+        guard let request = out, request.generation != nil else { return }
+        out = nil
+        past.append(request.ticket)
+        isChatUnknown = chat == .broker
+        apply(.chatUnknown(request.ticket, RefreshFailure(.upstreamError, httpStatus: 404)))
+    }
+
     mutating func step() {
-        switch random.next() % 15 {
+        switch random.next() % 17 {
         case 0:
             isRunning = true
             apply(.started)
@@ -101,20 +118,31 @@ private struct World {
         case 2, 3:
             newest += 1
             generation = newest
+            hasEnded = false
             apply(.credentialReplaced(Generation(newest), isBound: random.next() % 8 == 0))
         case 4:
             generation = nil
+            hasEnded = false
             apply(.credentialGone)
         case 5:
             if chat != nil {
                 hasChat = true
+                isChatUnknown = false
                 refused = []
             }
             apply(.chatAttached)
         case 6:
             hasChat = false
+            isChatUnknown = false
             if chat != nil { refused = [] }
             apply(.chatReset)
+        case 14: forgetChat()
+        case 15:
+            // It ends, or turns out to hold longer than it seemed.
+            guard let generation else { return }
+            hasEnded.toggle()
+            apply(
+                .credentialReplaced(Generation(generation), isBound: false, end: hasEnded ? .expired : nil))
         case 7: answer(isAccepted: false, isVerdict: true)
         case 8: answer(isAccepted: false)
         case 9:
@@ -163,6 +191,7 @@ private struct World {
         world.apply(.started)
         world.newest += 1
         world.generation = world.newest
+        world.hasEnded = false
         world.apply(.credentialReplaced(Generation(world.newest), isBound: false))
         if chat == .client, !world.hasChat {
             world.hasChat = true

@@ -146,9 +146,82 @@ extension [BindEffect] {
         var stage = Stage()
         stage.apply(.started)
         let failure = RefreshFailure(.timeout)
-        #expect(stage.apply(.sourceFailed(failure)) == [.announce(.anonymous, .source(failure))])
+        // Whoever was told that nobody is there is told why, and only once.
+        #expect(stage.apply(.sourceFailed(failure)) == [.explain(.source(failure))])
+        #expect(stage.apply(.sourceFailed(failure)) == [])
         stage.apply(.credentialReplaced(first, isBound: true))
         #expect(stage.apply(.sourceFailed(failure)) == [])
+    }
+
+    @Test func `R7: who has signed out is signed out, whatever failed before`() {
+        var stage = Stage()
+        stage.apply(.started)
+        stage.apply(.credentialReplaced(first, isBound: true))
+        stage.apply(.sourceFailed(RefreshFailure(.timeout)))
+        #expect(stage.apply(.credentialGone) == [.persist, .announce(.anonymous, .signedOut)])
+    }
+
+    @Test(arguments: [
+        BindCause.expired, .source(RefreshFailure(.callbackTimeout)), .rejected(RefreshFailure(.rejected)),
+    ])
+    func `R7: one that ends with nothing in its place is told once, is not bound, and may come back`(
+        _ cause: BindCause
+    ) throws {
+        var stage = Stage(bound: 1)
+        stage.apply(.started)
+        stage.apply(.credentialReplaced(first, isBound: false))
+        let ended = BindEvent.credentialReplaced(first, isBound: false, end: cause)
+        #expect(stage.apply(ended) == [.announce(.anonymous, cause)])
+        #expect(stage.apply(ended) == [])
+        #expect(stage.apply(.chatAttached) == [.persist])
+        #expect(stage.session.nextWakeUp(at: stage.now) == nil)
+        let back = stage.apply(.credentialReplaced(first, isBound: false))
+        #expect(back == [.bind(try #require(back.ticket), first), .announce(.authenticating, nil)])
+        stage.apply(ended)
+        let next = stage.apply(.credentialReplaced(second, isBound: true))
+        #expect(next == [.persist, .announce(.authenticated, nil)])
+    }
+
+    @Test func `R48: a chat that the platform does not know any more is made known again, then bound to`()
+        throws
+    {
+        var stage = Stage(bound: 1)
+        stage.apply(.started)
+        stage.apply(.credentialReplaced(first, isBound: false))
+        var bind = try #require(stage.apply(.credentialReplaced(second, isBound: false)).ticket)
+        let failure = RefreshFailure(.upstreamError, httpStatus: 404, cause: .chatUnknown, party: .platform)
+        for pause in [1, 2, 4, 8, 16] as [Int64] {
+            #expect(stage.apply(.chatUnknown(bind, failure), draw: UInt64(pause) * 1000) == [])
+            #expect(stage.session.nextWakeUp(at: stage.now) == stage.now.boot + .seconds(pause))
+            let connect = try #require(stage.pass(.seconds(pause)).ticket)
+            let connected = stage.apply(.connected(connect))
+            bind = try #require(connected.ticket)
+            // Where that does not help, the pauses grow.
+            #expect(connected == [.persist, .bind(bind, second)])
+        }
+        #expect(stage.apply(.bound(bind, expiresAt: nil)).last == .announce(.authenticated, nil))
+        #expect(stage.session.failures.last == nil)
+    }
+
+    @Test func `R48: a chat that cannot be made known again is tried for, and nothing is bound to it`() throws
+    {
+        var stage = Stage()
+        stage.apply(.started)
+        let bind = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        stage.apply(.chatUnknown(bind, RefreshFailure(.upstreamError, httpStatus: 403)))
+        let connect = try #require(stage.pass(.seconds(1)).ticket)
+        stage.apply(.failed(connect, RefreshFailure(.unreachable)))
+        let again = stage.pass(.seconds(2))
+        #expect(again == [.connect(try #require(again.ticket))])
+    }
+
+    @Test func `a client's chat is not made known by us, whatever the platform says of it`() throws {
+        var stage = Stage(chat: .client)
+        stage.apply(.started)
+        let bind = try #require(stage.apply(.credentialReplaced(first, isBound: false)).ticket)
+        stage.apply(.chatUnknown(bind, RefreshFailure(.upstreamError, httpStatus: 404)))
+        let again = stage.pass(.seconds(1))
+        #expect(again == [.bind(try #require(again.ticket), first)])
     }
 
     @Test func `R57: another chat is bound anew, and what was out for the old one is given up`() throws {

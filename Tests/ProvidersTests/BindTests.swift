@@ -34,6 +34,64 @@ import Testing
         #expect(try expiry(body) == reading)
     }
 
+    @Test(
+        arguments: [
+            // By our clock it is over; the platform's says otherwise, and is followed.
+            (-100, -1000, 900), (0, -1, 1), (-1, -2, 1),
+            // By both it is over.
+            (-100, -50, -100), (-100, -100, -100), (-100, 1000, -100), (0, 0, 0),
+            // A platform that says nothing of its clock is taken to have ours.
+            (-100, nil, -100),
+            // What is not over is left as it is, wherever the platform's clock is.
+            (100, -1000, 100), (100, 1000, 100), (100, nil, 100),
+        ] as [(Int64, Int64?, Int64)])
+    func `R35: an expiry that is past by our clock alone is moved by the difference of the clocks`(
+        _ expiry: Int64, _ date: Int64?, _ end: Int64
+    ) throws {
+        let now = Self.moment
+        let response = answer(
+            200, #"{"expires_at":\#(now.seconds + expiry)}"#, date: date.map { now + .seconds($0) })
+        #expect(
+            try BindAnswer.read(response, expiryField: "expires_at").end(at: now) == now + .seconds(end))
+    }
+
+    @Test(
+        arguments: [
+            (#"{"expires_at":"soon"}"#, .implausible, .implausible),
+            (#"{"expires_at":1e300}"#, .implausible, .implausible),
+            (#"{"expires":1767225600}"#, .missing, nil), ("{}", .missing, nil), ("", .missing, nil),
+            ("[]", .missing, nil), (#"{"expires_at":null}"#, nil, nil),
+            (#"{"data":{"expires_at":1767225600}}"#, nil, nil),
+        ] as [(String, BindAnswer.ExpiryFlaw?, BindAnswer.ExpiryFlaw?)])
+    func `an expiry that cannot be read is a flaw, and so is one that was described and is not there`(
+        _ body: String, _ described: BindAnswer.ExpiryFlaw?, _ kindlys: BindAnswer.ExpiryFlaw?
+    ) throws {
+        let response = answer(200, body)
+        #expect(try BindAnswer.read(response, expiryField: "expires_at").flaw == described)
+        #expect(try BindAnswer.read(response, expiryField: nil).flaw == nil)
+        #expect(try BindAnswer.read(response, expiryField: "expires_at", ofChat: true).flaw == kindlys)
+    }
+
+    @Test(
+        arguments: [
+            (403, #"{"error":"chatbubble token"}"#, "application/json", true), (404, "", nil, true),
+            (401, #"{"error":"kindly-chatbubble-token is not of this chat"}"#, "application/json", true),
+            (401, #"{"error":"no such chat"}"#, "application/json", false), (401, "", nil, false),
+            (404, "<html>", "text/html", false), (500, "", nil, false), (429, "", nil, false),
+        ] as [(Int, String, String?, Bool)])
+    func `R48: an answer may be of the chat, and not of the credential`(
+        _ status: Int, _ body: String, _ type: String?, _ isOfChat: Bool
+    ) {
+        func cause(ofChat hasChat: Bool) -> RefreshFailure.Cause? {
+            #expect(throws: RefreshFailure.self) {
+                try BindAnswer.read(
+                    answer(status, body, type: type), expiryField: "expires_at", ofChat: hasChat)
+            }?.cause
+        }
+        #expect(cause(ofChat: true) == (isOfChat ? .chatUnknown : nil))
+        #expect(cause(ofChat: false) == nil)
+    }
+
     @Test func `another member may say it, below others or with a dot in its name`() throws {
         let body = #"{"a":{"until":1767225600},"b.c":1767225600,"expires_at":1}"#
         #expect(try expiry(body, field: "a.until") == .at(Self.moment))

@@ -20,10 +20,11 @@ func lines(_ headers: [(name: String, value: SecretBytes)]) -> [String] {
 
 /// An answer of a platform.
 func answer(
-    _ status: Int, _ body: String = "", type: String? = "application/json", retryAfter: Milliseconds? = nil
+    _ status: Int, _ body: String = "", type: String? = "application/json", retryAfter: Milliseconds? = nil,
+    date: WallTime? = nil
 ) -> FetchResponse {
     FetchResponse(
-        status: status, retryAfter: retryAfter, date: nil, contentType: type, body: secret(body))
+        status: status, retryAfter: retryAfter, date: date, contentType: type, body: secret(body))
 }
 
 /// A token of a header and a payload, with a signature that nobody made.

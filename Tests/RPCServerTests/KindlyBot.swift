@@ -9,6 +9,14 @@ final class KindlyBot {
     var issued = "token-1"
     var expiry = ""
     var refused: Set<String> = []
+    /// What is said of the end of some bearers in place of `expiry`.
+    var expiries: [String: String] = [:]
+    /// What the bot's clock says when it answers a bind.
+    var date: WallTime?
+    /// The token that `connect` gives a chat, those that are not taken any more, and what is answered to these.
+    var chatToken = "chat-token"
+    var unknownChatTokens: Set<String> = []
+    var unknownStatus = 404
     var bindStatus = 200
     /// What becomes of a bind that does not come so far as to be answered.
     var bindFailure: FetchFailure?
@@ -45,7 +53,7 @@ final class KindlyBot {
             if header("Authorization") != nil { violations.append("connect with a token") }
             return PlatformAnswers.json(
                 200,
-                #"{"chat_id":"\#(chatName ?? header("kindly-chat-uuid") ?? "")","token":"chat-token"}"#)
+                #"{"chat_id":"\#(chatName ?? header("kindly-chat-uuid") ?? "")","token":"\#(chatToken)"}"#)
         case "auth/chat":
             let bearer = String((header("Authorization") ?? "").dropFirst(7))
             binds.append((bearer, header("kindly-chat-uuid")))
@@ -54,8 +62,12 @@ final class KindlyBot {
                 return PlatformAnswers.json(401, #"{"error":"no such chat"}"#)
             }
             if let bindFailure { return .failure(bindFailure) }
+            if header("kindly-chatbubble-token").map(unknownChatTokens.contains) == true {
+                return PlatformAnswers.json(unknownStatus, #"{"error":"chatbubble token"}"#)
+            }
             if refused.contains(bearer) { return PlatformAnswers.json(401, #"{"error":"signature"}"#) }
-            return PlatformAnswers.json(bindStatus, bindStatus == 200 ? "{\(expiry)}" : "")
+            let body = bindStatus == 200 ? "{\(expiries[bearer] ?? expiry)}" : ""
+            return PlatformAnswers.json(bindStatus, body, date: date)
         case "auth/chat/invalidate":
             let bearer = String((header("Authorization") ?? "").dropFirst(7))
             ends.append(bearer)

@@ -20,6 +20,8 @@ package final class AccountPlatform {
     var lane: ChatLane?
     /// The bearer that the platform took before it is installed, and for which chat.
     var boundAhead: (bearer: SecretBytes, chatID: String?)?
+    /// Why the answer to the newest bind does not say until when that bearer holds.
+    var expiryFlaw: (bearer: SecretBytes, flaw: BindAnswer.ExpiryFlaw)?
     /// Why the platform refused the credential that is held, or could not be asked.
     package internal(set) var bindFailure: RefreshFailure?
     /// What the platform found out about the credential that is about to be installed.

@@ -43,7 +43,9 @@ extension Broker {
                 isBound = ahead.chatID == account.chat?.id
                 account.platform?.boundAhead = nil
             }
-            apply(.credentialReplaced(held.generation, isBound: isBound), toBindingOf: account)
+            apply(
+                .credentialReplaced(held.generation, isBound: isBound, end: end(of: account)),
+                toBindingOf: account)
             // Somebody else may be bound, by a sign-in that came to nothing: what is held is bound anew.
             if account.platform?.lane?.mayHaveAnother(than: held.credential) == true, !session.hasUnderway {
                 apply(.doubted(held.generation), toBindingOf: account)
@@ -52,6 +54,20 @@ extension Broker {
             apply(.credentialGone, toBindingOf: account)
         }
         apply(session.standing == .active ? .started : .stopped, toBindingOf: account)
+    }
+
+    /// Why what is held is good for nothing any more; nil: it is, or it is not known what comes of what is under way.
+    private func end(of account: Account) -> BindCause? {
+        let session = account.session
+        guard !session.isUsable(at: clock.now), session.standing == .active else { return nil }
+        guard !session.hasUnderway else { return account.platform?.binding?.end }
+        if session.isHeldRejected {
+            // Somebody else may have seen it.
+            let said = account.platform?.bindFailure.flatMap { $0.isRefusalOfPlatform ? $0 : nil }
+            return .rejected(said ?? RefreshFailure(.rejected, party: .platform))
+        }
+        guard let failure = session.failures.last, failure.party == .source else { return .expired }
+        return .source(failure)
     }
 
     /// Gives up what is out for a binding, without telling the platform.
@@ -85,6 +101,10 @@ extension Broker {
         case .rejected(let generation, let failure): refused(account, generation, failure)
         case .announce(let state, let cause):
             report(.auth, PlatformChange.Word(state), cause: Self.word(for: state, cause), of: account)
+        case .explain(let cause):
+            report(
+                .auth, PlatformChange.Word(BindState.anonymous), cause: Self.word(for: .anonymous, cause),
+                of: account, isAnew: true)
         case .persist: rememberPlatform(of: account)
         }
     }
@@ -96,6 +116,7 @@ extension Broker {
         case (.authenticating, _): "credential_replaced"
         case (_, .stopped?): "stopped"
         case (_, .signedOut?): "signed_out"
+        case (_, .expired?): "expired"
         case (_, .rejected(let failure)?), (_, .source(let failure)?): word(for: failure)
         case (.anonymous, nil): "no_credential"
         }
@@ -122,12 +143,19 @@ extension Broker {
 
     private func bound(_ account: Account, _ generation: Generation, _ expiresAt: WallTime?) {
         account.platform?.bindFailure = nil
-        // Over already: the platform will refuse it, and another is to be had as after a refusal.
-        if let expiresAt, expiresAt <= clock.now.wall {
-            reject(account, generation)
-        } else {
-            apply(.bound(generation, expiresAt), to: account)
+        apply(.bound(generation, expiresAt), to: account)
+    }
+
+    /// Reads until when a bearer holds that the platform took, and remembers where that cannot be read.
+    func end(_ answer: BindAnswer, of bearer: SecretBytes, _ account: Account) -> WallTime? {
+        account.platform?.expiryFlaw = answer.flaw.map { (bearer, $0) }
+        if let flaw = answer.flaw {
+            log.log(
+                .warning, "The platform does not say until when the credential holds, as it should",
+                id: MessageID.implausibleExpiry, (.account, .public(account.name.text)),
+                (.reason, .public(flaw.rawValue)))
         }
+        return answer.end(at: clock.now.wall)
     }
 
     private func refused(_ account: Account, _ generation: Generation, _ failure: RefreshFailure) {
@@ -157,10 +185,13 @@ extension Broker {
             attempt.end()
             switch outcome {
             case .success(let answer):
-                self?.apply(.bound(ticket, expiresAt: answer.expiry.moment), toBindingOf: account)
+                let end = self?.end(answer, of: credential.bearer, account)
+                self?.apply(.bound(ticket, expiresAt: end), toBindingOf: account)
             case .failure(let failure):
                 if failure.kind != .rejected { account.platform?.bindFailure = failure }
-                self?.apply(.failed(ticket, failure), toBindingOf: account)
+                self?.apply(
+                    account.mayReconnect(after: failure)
+                        ? .chatUnknown(ticket, failure) : .failed(ticket, failure), toBindingOf: account)
             }
         }
     }

@@ -97,6 +97,18 @@ extension Broker {
 
     // MARK: Requests
 
+    /// Makes a chat known once more that the platform does not know any more, or under another token: the same chat, so that it has its
+    /// history still (R48).
+    func reconnect(
+        _ account: Account, _ attempt: Attempt, _ completion: @escaping (RefreshFailure?) -> Void
+    ) {
+        connect(account, attempt) { [weak self] failure in
+            // Whatever was bound is bound no more.
+            if failure == nil { self?.apply(.chatAttached, toBindingOf: account) }
+            completion(failure)
+        }
+    }
+
     func connect(_ account: Account, _ ticket: BindTicket) {
         let attempt = Attempt()
         account.platform?.bindAttempts[ticket] = attempt
@@ -150,6 +162,12 @@ extension Broker {
 }
 
 extension Account {
+    /// Whether that failure is one that ends when the chat is made known again; a chat that a client brought is the client's to connect.
+    func mayReconnect(after failure: RefreshFailure) -> Bool {
+        guard case .kindly(let bot) = definition.platform, failure.cause == .chatUnknown else { return false }
+        return bot.connecting == .broker && chat?.isAttached == false
+    }
+
     /// The chat, where it has one.
     package var chat: KindlyChat? {
         guard case .kindly(let chat) = platform?.state else { return nil }

@@ -43,6 +43,8 @@ extension Broker {
         facts.chatID = account.chat?.id
         facts.isChatKnown = account.chat?.isKnownToPlatform ?? false
         facts.isChatTokenMissing = account.chat?.lacksToken ?? false
+        facts.isChatAttached = account.chat?.isAttached ?? false
+        facts.expiryFlaw = account.expiryFlaw
         return facts
     }
 

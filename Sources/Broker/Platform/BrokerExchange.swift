@@ -49,16 +49,29 @@ extension Broker {
     }
 
     private func bindAhead(
-        _ reading: SourceAnswer.Reading, _ account: Account, _ attempt: Attempt,
+        _ reading: SourceAnswer.Reading, _ account: Account, _ attempt: Attempt, mayReconnect: Bool = true,
         _ completion: @escaping (Result<SourceAnswer.Reading, RefreshFailure>) -> Void
     ) {
         let chatID = account.chat?.id
-        bind(account, reading.fresh.credential, attempt) { outcome in
-            completion(
-                outcome.map { answer in
-                    account.platform?.boundAhead = (reading.fresh.credential.bearer, chatID)
-                    return reading.bound(until: answer.expiry)
-                })
+        let bearer = reading.fresh.credential.bearer
+        bind(account, reading.fresh.credential, attempt) { [weak self] outcome in
+            guard let self else { return }
+            switch outcome {
+            case .success(let answer):
+                let end = end(answer, of: bearer, account)
+                if let end, end <= clock.now.wall {
+                    return completion(
+                        .failure(RefreshFailure(.stale, cause: .calledOver(end), party: .platform)))
+                }
+                account.platform?.boundAhead = (bearer, chatID)
+                completion(.success(reading.bound(until: end)))
+            case .failure(let failure) where mayReconnect && account.mayReconnect(after: failure):
+                reconnect(account, attempt) { [weak self] failure in
+                    if let failure { return completion(.failure(failure)) }
+                    self?.bindAhead(reading, account, attempt, mayReconnect: false, completion)
+                }
+            case .failure(let failure): completion(.failure(failure))
+            }
         }
     }
 
@@ -87,17 +100,18 @@ extension Broker {
                 self?.answer(waiter, account, .session(.failure(failure)))
             } begin: { [weak self] attempt in
                 self?.bind(account, credential, attempt) { [weak self] outcome in
+                    guard let self else { return }
                     switch outcome {
                     case .failure(let failure):
-                        self?.commandEnded(account, failure)
-                        self?.endCommand(of: account, attempt)
-                        self?.answer(waiter, account, .refused(failure))
+                        commandEnded(account, failure)
+                        endCommand(of: account, attempt)
+                        self.answer(waiter, account, .refused(failure))
                     case .success(let answer):
-                        self?.commandEnded(account, nil)
-                        self?.endCommand(of: account, attempt)
+                        commandEnded(account, nil)
+                        endCommand(of: account, attempt)
                         var bound = expiries
-                        bound.backend = answer.expiry.moment
-                        self?.apply(.saved(waiter: waiter, credential, bound), to: account)
+                        bound.backend = end(answer, of: credential.bearer, account)
+                        apply(.saved(waiter: waiter, credential, bound), to: account)
                     }
                 }
             }
@@ -149,12 +163,12 @@ extension CompanionCheck.AccessTokenHash.Digest {
 
 extension SourceAnswer.Reading {
     /// The same, with what the platform said of its end.
-    fileprivate func bound(until expiry: ExpiryReading) -> SourceAnswer.Reading {
+    fileprivate func bound(until end: WallTime?) -> SourceAnswer.Reading {
         var expiries = fresh.expiries
-        expiries.backend = expiry.moment
+        expiries.backend = end
         return SourceAnswer.Reading(
             fresh: FreshCredential(
                 credential: fresh.credential, expiries: expiries, originDate: fresh.originDate),
-            hasImplausibleExpiry: hasImplausibleExpiry || expiry == .implausible)
+            hasImplausibleExpiry: hasImplausibleExpiry)
     }
 }

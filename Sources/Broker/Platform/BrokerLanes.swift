@@ -3,7 +3,8 @@ import Providers
 
 /// Requests to Kindly that change whom it sees in a chat, each in its turn.
 extension Broker {
-    /// Makes the chat known to the platform; within this call where it is known by the time its turn comes.
+    /// Makes the chat known to the platform, again where it has a token already; within this call where somebody else has done that by
+    /// the time its turn comes.
     func connectInTurn(
         _ account: Account, _ bot: KindlyDefinition, _ chat: KindlyChat, _ attempt: Attempt,
         _ completion: @escaping (Result<KindlyChat, RefreshFailure>) -> Void
@@ -11,8 +12,10 @@ extension Broker {
         guard let lane = account.platform?.lane(of: chat) else { return completion(.failure(.platformGone)) }
         lane.enter { [caller] leave in
             guard !attempt.isOver else { return leave() }
-            // The platform may have given it another name.
-            if let known = account.chat, known.isKnownToPlatform {
+            // The platform may have given it another name, or somebody else another token.
+            if let known = account.chat, known.isKnownToPlatform,
+                known.isAttached || known.token !== chat.token
+            {
                 leave()
                 return completion(.success(known))
             }
@@ -50,7 +53,7 @@ extension Broker {
             ) { _ throws(RefreshFailure) in
                 try KindlyRequests.bind(bot, chat: chat, credential: credential)
             } read: { response throws(RefreshFailure) in
-                try BindAnswer.read(response, expiryField: bot.expiryField)
+                try BindAnswer.read(response, expiryField: bot.expiryField, ofChat: true)
             } completion: { outcome in
                 lane.bindEnded(binding, outcome)
                 if attempt.isOver { self?.settleBinding(account) } else { completion(outcome) }

@@ -24,12 +24,15 @@ extension Account {
     /// Everything that is noticeable about what is held (R15, R18, R24, R40, R83, R201, R202); nil where the platform has no words for it.
     package func warnings(at now: Instant) -> [PlatformChange.Word]? {
         let held = session.held
+        let notes = held.map { held in
+            CredentialNote.on(held.credential, expiryFlaw: expiryFlaw).map { PlatformChange.Word($0) }
+        }
         switch definition.platform {
         case .kindly(let bot):
             guard let held else { return [] }
             return KindlyAdvice.on(
                 held.credential, for: bot, chatID: chat?.id, hasExpiry: held.expiries.earliest != nil
-            ).map { PlatformChange.Word($0) }
+            ).map { PlatformChange.Word($0) } + (notes ?? [])
         case .chatbase:
             guard let held else { return [] }
             return ChatbaseClaims.warnings(held.credential.bearer, now: now.wall).map {
@@ -37,8 +40,16 @@ extension Account {
             }
         case .socialPlus:
             guard held != nil, let schedule = session.schedule else { return [] }
-            return SocialPlusAdvice.on(schedule).map { PlatformChange.Word($0) }
-        case .described, nil: return nil
+            return SocialPlusAdvice.on(schedule).map { PlatformChange.Word($0) } + (notes ?? [])
+        case .described, nil: return notes.flatMap { $0.isEmpty ? nil : $0 }
         }
+    }
+
+    /// Why the platform's answer does not say until when what is held holds.
+    var expiryFlaw: BindAnswer.ExpiryFlaw? {
+        guard let known = platform?.expiryFlaw, let held = session.held,
+            known.bearer === held.credential.bearer
+        else { return nil }
+        return known.flaw
     }
 }

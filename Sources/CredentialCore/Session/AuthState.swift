@@ -2,9 +2,9 @@
 package enum AuthState: String, Sendable, CaseIterable {
     /// A valid credential, and nothing failed since.
     case authenticated
-    /// The last refresh failed; what is held may still be valid.
+    /// The last refresh failed; what is held is still valid, or there was nothing yet.
     case failing
-    /// Nothing valid, and nothing failed.
+    /// Nothing valid: what is held has ended or was refused, or nothing was fetched yet.
     case unauthenticated
     /// Nothing valid, and only a person, a save, a handler or a changed backend can help.
     case signInNeeded = "sign_in_needed"
@@ -17,7 +17,7 @@ extension CredentialSession {
         let isUsable = isUsable(at: now)
         if signIn != nil || gate != nil { return .signInNeeded }
         if !isUsable, !traits.hasSource || isHeldBack { return .signInNeeded }
-        if failures.last != nil { return .failing }
+        if failures.last != nil, isUsable || held == nil { return .failing }
         return isUsable ? .authenticated : .unauthenticated
     }
 

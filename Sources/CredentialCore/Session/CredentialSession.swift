@@ -108,6 +108,8 @@ package struct CredentialSession: Sendable {
     var rejectedGeneration: Generation?
     /// A rejection brought this one; where it is refused before that moment, the platform refuses whatever comes.
     var trial: (generation: Generation, until: BootTime)?
+    /// The newest generation that the platform took and called over at once, and how many in a row those are.
+    var ended: (generation: Generation, record: FailureRecord)?
     /// A refresh brought this generation, and it was not valid for so long.
     var shortfall: (generation: Generation, minValid: Milliseconds)?
 
@@ -133,7 +135,7 @@ package struct CredentialSession: Sendable {
         case .tokenRequested(let request): tokenRequested(request, now, &effects)
         case .refreshRequested(let waiter, let wait, let signsIn):
             refreshRequested(waiter, wait, signsIn: signsIn, now, &effects)
-        case .bound(let generation, let expiry): bound(generation, expiry, now, &effects)
+        case .bound(let generation, let expiry): bound(generation, expiry, now, draw, &effects)
         case .gated(let gate): self.gated(gate, now, draw, &effects)
         case .sourceAnswered(let ticket):
             if flight?.ticket == ticket { flight?.party = .platform }
@@ -158,8 +160,7 @@ package struct CredentialSession: Sendable {
             wanted = nil
             answerAll(.failure(.stopped), &effects)
         case .sourceRenewed(let signsIn, let outdatesHeld):
-            failures = FailureRecord()
-            shortfall = nil
+            forgiveFailures()
             if !isRefused { signIn = nil }
             if signsIn { isSignedOut = false }
             if outdatesHeld, held != nil {
@@ -231,8 +232,7 @@ package struct CredentialSession: Sendable {
         if traits.early != self.traits.early { schedule?.reckon(traits.early) }
         self.traits = traits
         if sourceChanged {
-            failures = FailureRecord()
-            shortfall = nil
+            forgiveFailures()
             if !isSignedOutOnPurpose { isSignedOut = false }
             if isRefused, traits.hasSource {
                 // A new source deserves a try; what was refused is not handed out meanwhile.
@@ -254,6 +254,13 @@ package struct CredentialSession: Sendable {
     }
 
     // MARK: Parts of several events
+
+    /// What failed with another source says nothing of this one.
+    private mutating func forgiveFailures() {
+        failures = FailureRecord()
+        shortfall = nil
+        ended = nil
+    }
 
     /// Ends the refresh that is out; what was asked for by name is done later, unless a new credential makes it needless.
     mutating func giveUpFlight(_ effects: inout [SessionEffect]) {

@@ -32,7 +32,8 @@ extension CredentialSession {
         _ effects: inout [SessionEffect]
     ) {
         guard held.generation > generation else { return }
-        let hadFailed = failures.last != nil || signIn != nil
+        let isCalledOver = (ended?.record.count ?? 0) > 1
+        let hadFailed = failures.last != nil || signIn != nil || isCalledOver
         let replaced = generation
         self.held = held
         generation = held.generation
@@ -41,6 +42,7 @@ extension CredentialSession {
         self.schedule = schedule
         trial =
             reason != nil && rejectedGeneration == replaced ? (generation, now.boot + Self.trialPeriod) : nil
+        if reason == nil { ended = nil }
         noteShortfall(schedule.remaining(at: now), isRefreshed: reason != nil, replaced: replaced)
         distrust = nil
         wanted = nil
@@ -56,7 +58,8 @@ extension CredentialSession {
         }
         signIn = nil
         failures = FailureRecord()
-        if hadFailed { effects.append(.announce(.recovered)) }
+        // Where the platform called those before it over, it has a say in whether that is so.
+        if hadFailed, reason == nil || !isCalledOver { effects.append(.announce(.recovered)) }
         guard !isGatePassing else { return }
         serveWaiters(isRefreshed: reason != nil, now, &effects)
         resumeWaiters(now, &effects)
@@ -111,6 +114,7 @@ extension CredentialSession {
         schedule = nil
         distrust = nil
         wanted = nil
+        ended = nil
         generation = removed
         signedOutGeneration = removed
         isSignedOut = true
@@ -128,9 +132,23 @@ extension CredentialSession {
 
     /// Takes the platform's own view of when a generation ends, in place of what it said before.
     mutating func bound(
-        _ generation: Generation, _ expiry: WallTime?, _ now: Instant, _ effects: inout [SessionEffect]
+        _ generation: Generation, _ expiry: WallTime?, _ now: Instant, _ draw: UInt64,
+        _ effects: inout [SessionEffect]
     ) {
-        guard let held, held.generation == generation, held.expiries.backend != expiry else { return }
+        guard let held, held.generation == generation else { return }
+        if held.expiries.backend != expiry { take(expiry, of: held, now, &effects) }
+        if let expiry, expiry <= now.wall {
+            calledOver(generation, at: expiry, now, draw, &effects)
+        } else if let ended {
+            self.ended = nil
+            if ended.record.count > 1 { effects.append(.announce(.recovered)) }
+        }
+        if canBegin(now), wantsRefresh(now) { startRefresh(now, &effects) }
+    }
+
+    private mutating func take(
+        _ expiry: WallTime?, of held: HeldCredential, _ now: Instant, _ effects: inout [SessionEffect]
+    ) {
         var expiries = held.expiries
         expiries.backend = expiry
         self.held = held.expiring(expiries)
@@ -142,7 +160,25 @@ extension CredentialSession {
         storeExpiry(&effects)
         // Who was promised less than he asked for may have more now, and the other way round.
         shortfall = nil
-        if canBegin(now), wantsRefresh(now) { startRefresh(now, &effects) }
+    }
+
+    // The first brings one other at once, as if it had been refused. From the second on the source, or a clock, is what is wrong: each
+    // one that comes begins as if it were good, so that the row of them has a record of its own.
+    private mutating func calledOver(
+        _ generation: Generation, at expiry: WallTime, _ now: Instant, _ draw: UInt64,
+        _ effects: inout [SessionEffect]
+    ) {
+        guard ended?.generation != generation else { return }
+        let failure = RefreshFailure(.stale, cause: .calledOver(expiry), party: .platform)
+        var record = ended?.record ?? FailureRecord()
+        record.record(failure, at: now, remaining: .zero, draw: draw)
+        ended = (generation, record)
+        guard record.count > 1 || !traits.hasSource, flight == nil, !isChangeBeingStored else { return }
+        if record.count <= 2 { effects.append(.announce(.refreshFailed(failure))) }
+        failures = record
+        for waiter in waiters.removeAll() {
+            effects.append(.answer(waiter.id, answerAfterFailure(waiter, now)))
+        }
     }
 
     /// Opens or closes the way to everything that is handed out or fetched.

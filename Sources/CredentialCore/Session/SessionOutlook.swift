@@ -123,6 +123,10 @@ extension CredentialSession {
         } else if mayRefresh {
             if wantsRefresh(now) {
                 next = min(next, nextAttempt(at: now) ?? now.boot)
+                // However long the source is left alone: whoever listens is told when nothing valid is left.
+                if isUsable(at: now), let schedule {
+                    next = min(next, now.boot + schedule.remaining(at: now))
+                }
             } else if !isSignedOut, let schedule {
                 next = min(next, now.boot + schedule.untilDue(at: now))
             }

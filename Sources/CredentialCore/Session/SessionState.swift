@@ -129,7 +129,9 @@ package enum SessionEvent: Sendable {
     ///
     /// With `signsIn` it is a person's wish: who signed out is no longer.
     case refreshRequested(waiter: WaiterID, wait: Milliseconds, signsIn: Bool = false)
-    /// The platform said until when it honours that generation; nil: it did not say.
+    /// The platform took that generation and said until when, by our clock; nil: it did not say.
+    ///
+    /// What is over already ends at once, and another is fetched; where the platform says the same of that one, the account backs off.
     case bound(Generation, WallTime?)
     /// The platform's own state begins or ceases to stand in the way of hand-outs and refreshes.
     case gated(SessionGate?)

@@ -12,8 +12,9 @@ package enum BindEvent: Sendable {
     case started
     /// It works no more; what is bound stays bound.
     case stopped
-    /// A credential is there, and of that generation; `isBound` where the platform took it before it was installed.
-    case credentialReplaced(Generation, isBound: Bool)
+    /// A credential is there, and of that generation; `isBound` where the platform took it before it was installed, and `end` says why
+    /// it is good for nothing any more, where nothing is under way that would bring another.
+    case credentialReplaced(Generation, isBound: Bool, end: BindCause? = nil)
     /// None is there any more, or it may not be used: signed out, deleted, parked.
     case credentialGone
     /// Somebody else may be bound in place of the credential of that generation, which the platform took before.
@@ -30,6 +31,8 @@ package enum BindEvent: Sendable {
     case bound(BindTicket, expiresAt: WallTime?)
     /// The request failed; `rejected` and `companionInvalid` are the platform's verdict on the credential.
     case failed(BindTicket, RefreshFailure)
+    /// The platform does not know the chat that we made, or not its token any more: it is to be made known again.
+    case chatUnknown(BindTicket, RefreshFailure)
     /// Time has passed.
     case wokeUp
 }
@@ -48,6 +51,8 @@ package enum BindEffect: Equatable, Sendable {
     case rejected(Generation, RefreshFailure)
     /// Tell those who watch.
     case announce(BindState, BindCause?)
+    /// Tell them why nobody is seen, which was not known when they were told that (R7).
+    case explain(BindCause)
     /// The chat, or what is bound to it, has changed: store it.
     case persist
 }
@@ -68,8 +73,10 @@ package enum BindCause: Equatable, Sendable {
     case stopped
     /// There was a credential, and it was taken away.
     case signedOut
+    /// The credential has ended.
+    case expired
     /// The platform refused the credential.
     case rejected(RefreshFailure)
-    /// No source gave one.
+    /// No source gave one, or none in place of one that has ended.
     case source(RefreshFailure)
 }

@@ -39,6 +39,10 @@ package struct BindSession: Sendable {
     package private(set) var failures = FailureRecord()
 
     private var generation: Generation?
+    /// Why what is there is good for nothing any more; nil: it is, or something is under way.
+    package private(set) var end: BindCause?
+    // It is to be made known again before anything else is asked of it.
+    private var isChatUnknown = false
     private var refused: (generation: Generation, failure: RefreshFailure)?
     private var isRunning = false
     private var wasSignedOut = false
@@ -62,7 +66,8 @@ package struct BindSession: Sendable {
         switch event {
         case .started: isRunning = true
         case .stopped: stop(&effects)
-        case .credentialReplaced(let generation, let isBound): replace(generation, isBound, &effects)
+        case .credentialReplaced(let generation, let isBound, let end):
+            replace(generation, isBound, end, &effects)
         case .credentialGone: forgetCredential(&effects)
         case .doubted(let generation):
             if boundGeneration == generation {
@@ -75,6 +80,9 @@ package struct BindSession: Sendable {
         case .connected(let ticket): connected(ticket, &effects)
         case .bound(let ticket, let expiresAt): bound(ticket, expiresAt, &effects)
         case .failed(let ticket, let failure): failed(ticket, failure, now, draw, &effects)
+        case .chatUnknown(let ticket, let failure):
+            if flight?.ticket == ticket, traits.chat == .broker { isChatUnknown = true }
+            failed(ticket, failure, now, draw, &effects)
         case .wokeUp: expire(now, draw, &effects)
         }
         begin(now, &effects)
@@ -89,11 +97,12 @@ package struct BindSession: Sendable {
     }
 
     private mutating func replace(
-        _ generation: Generation, _ isBound: Bool, _ effects: inout [BindEffect]
+        _ generation: Generation, _ isBound: Bool, _ end: BindCause?, _ effects: inout [BindEffect]
     ) {
         // Late news of an older one.
         if let known = self.generation, generation < known { return }
         self.generation = generation
+        self.end = end
         wasSignedOut = false
         sourceFailure = nil
         // What failed of another credential says nothing of this one; the pace that the platform asked for stays.
@@ -107,8 +116,12 @@ package struct BindSession: Sendable {
     }
 
     private mutating func forgetCredential(_ effects: inout [BindEffect]) {
-        if generation != nil { wasSignedOut = true }
+        if generation != nil {
+            wasSignedOut = true
+            sourceFailure = nil
+        }
         generation = nil
+        end = nil
         if boundGeneration != nil {
             boundGeneration = nil
             effects.append(.persist)
@@ -120,6 +133,7 @@ package struct BindSession: Sendable {
     private mutating func changeChat(isThere: Bool, _ effects: inout [BindEffect]) {
         guard traits.chat != nil else { return }
         hasChat = isThere
+        isChatUnknown = false
         boundGeneration = nil
         // That was said for the chat before.
         refused = nil
@@ -140,7 +154,9 @@ package struct BindSession: Sendable {
         guard let flight, flight.ticket == ticket, flight.generation == nil else { return }
         self.flight = nil
         hasChat = true
-        failures = FailureRecord()
+        // What it is made known again for has not been seen to work: the pauses go on growing.
+        if !isChatUnknown { failures = FailureRecord() }
+        isChatUnknown = false
         effects.append(.persist)
     }
 
@@ -194,8 +210,9 @@ package struct BindSession: Sendable {
     // What should be asked of the platform, were nothing in the way.
     private var wish: Wish? {
         guard isRunning else { return nil }
-        if traits.chat != nil, !hasChat { return traits.chat == .broker ? .connect : nil }
-        guard let generation, generation != boundGeneration, generation != refused?.generation else {
+        if traits.chat != nil, !hasChat || isChatUnknown { return traits.chat == .broker ? .connect : nil }
+        guard end == nil, let generation, generation != boundGeneration, generation != refused?.generation
+        else {
             return nil
         }
         return .bind(generation)
@@ -231,8 +248,9 @@ package struct BindSession: Sendable {
             if let sourceFailure { return (.anonymous, .source(sourceFailure)) }
             return (.anonymous, wasSignedOut ? .signedOut : nil)
         }
-        if generation == boundGeneration { return (.authenticated, nil) }
         if let refused, refused.generation == generation { return (.anonymous, .rejected(refused.failure)) }
+        if let end { return (.anonymous, end) }
+        if generation == boundGeneration { return (.authenticated, nil) }
         return (.authenticating, nil)
     }
 
@@ -245,7 +263,12 @@ package struct BindSession: Sendable {
     private mutating func announce(_ effects: inout [BindEffect]) {
         let state = state
         guard state != announced else { return }
+        let wasUnexplained = announced == (.anonymous, nil)
         announced = state
-        effects.append(.announce(state.state, state.cause))
+        if wasUnexplained, state.state == .anonymous, let cause = state.cause, cause != .stopped {
+            effects.append(.explain(cause))
+        } else {
+            effects.append(.announce(state.state, state.cause))
+        }
     }
 }

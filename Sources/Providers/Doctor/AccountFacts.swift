@@ -36,6 +36,10 @@ package struct AccountFacts: Sendable {
     package var chatID: String?
     /// Whether the platform has heard of it.
     package var isChatKnown = false
+    /// Whether a client brought it.
+    package var isChatAttached = false
+    /// Why the platform's answer does not say until when what is held holds.
+    package var expiryFlaw: BindAnswer.ExpiryFlaw?
     /// Whether a client brought it without its own token.
     package var isChatTokenMissing = false
     /// Whether the two tokens belong together by `at_hash`; nil: that cannot be told (R70).

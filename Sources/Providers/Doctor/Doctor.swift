@@ -10,7 +10,8 @@ package enum Doctor {
         if findings.isEmpty {
             findings += source(facts)
             findings += platform(facts)
-            findings += credential(facts)
+            let said = Set(findings.map(\.code))
+            findings += credential(facts).filter { !said.contains($0.code) }
         }
         if findings.isEmpty {
             findings.append(Finding(.ok, .nothingFound, "nothing is wrong that can be seen from here"))
@@ -77,7 +78,54 @@ package enum Doctor {
                     .warning, .notStored, "the disk refused the credential: it is lost with the next restart",
                     fix: "free space in the state directory; it is tried again by itself"))
         }
+        guard let held = facts.held else { return findings }
+        // Chatbase's own table has words for what its tokens are.
+        if case .chatbase = facts.definition.platform { return findings }
         return findings
+            + CredentialNote.on(held.credential, expiryFlaw: facts.expiryFlaw).compactMap { note in
+                finding(note, held.credential, facts)
+            }
+    }
+
+    private static func finding(
+        _ note: CredentialNote, _ credential: Credential, _ facts: AccountFacts
+    ) -> Finding? {
+        switch note {
+        case .jwtMalformed: return malformed(credential, .warning)
+        case .expImplausible:
+            return Finding(
+                .warning, .expImplausible, "exp of the token is no moment, and counts as unknown",
+                fix: "have it be a number of seconds since 1970 (RFC 7519)")
+        case .expiryImplausible:
+            return Finding(
+                .warning, .expiryImplausible,
+                "what the platform says of the credential's end is no moment, and counts as unknown",
+                fix:
+                    "a number of seconds or milliseconds since 1970 is understood, and RFC 3339 with its offset",
+                requirement: 35)
+        case .expiryMissing:
+            var name = "expiry_field"
+            if case .described(let bind) = facts.definition.platform { name = bind.expiryField ?? name }
+            return Finding(
+                .warning, .expiryMissing,
+                "the platform's answer has no member \(name), so that the credential's end is unknown",
+                fix: "compare expiry_field with what the platform answers; a dot descends")
+        }
+    }
+
+    /// What is said of a token that begins as a JWT does and is none.
+    static func malformed(_ credential: Credential, _ severity: Finding.Severity) -> Finding? {
+        guard let defect = UnverifiedJWT.defect(of: credential.bearer) else { return nil }
+        let reason =
+            switch defect {
+            case .parts: "it has not three parts with dots between them"
+            case .base64url: "one of its three parts is not base64url"
+            case .json: "one of its parts is no JSON object"
+            }
+        return Finding(
+            severity, .jwtMalformed, "the token begins as a JWT does and is none: \(reason)",
+            fix: "look where it was cut off or changed on its way here, and at what the source's fields name",
+            requirement: 63)
     }
 }
 

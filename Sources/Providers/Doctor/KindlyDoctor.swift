@@ -59,6 +59,18 @@ enum KindlyDoctor {
                 facts.platformFailure ?? RefreshFailure(.rejected, party: .platform), facts, platform, bot)
         }
         guard let failure = facts.platformFailure else { return [] }
+        switch failure.cause {
+        case .calledOver:
+            return [
+                Finding(
+                    facts.severity, .backendExpiryPast, "\(platform) takes the credential",
+                    fix:
+                        "compare the platform's clock with this one's; of two tokens the one that ends first counts: look at what stands beside the one that is sent",
+                    requirement: 72, failure: failure)
+            ]
+        case .chatUnknown: return [chatUnknown(facts, failure)]
+        default: break
+        }
         // What it said of a credential that is not held because of that.
         let isOfCandidate = failure == facts.failure
         if failure.kind == .rejected || failure.kind == .companionInvalid {
@@ -83,6 +95,20 @@ enum KindlyDoctor {
                     : "chatauth doctor --online \(facts.definition.name.text) tries the way to it",
                 failure: failure)
         ]
+    }
+
+    private static func chatUnknown(_ facts: AccountFacts, _ failure: RefreshFailure) -> Finding {
+        facts.isChatAttached
+            ? Finding(
+                .error, .chatUnknown, "Kindly takes no credential for the chat that a client brought",
+                fix:
+                    "the client connects it again and calls chat.attach with what Kindly answers (chatauth chat attach); chatauth chat reset begins another, without the history",
+                requirement: 48, failure: failure)
+            : Finding(
+                .warning, .chatUnknown,
+                "Kindly takes no credential for the chat, which is connected again by itself",
+                fix: "wait; where it goes on, check that the bot takes authenticated chats", requirement: 48,
+                failure: failure)
     }
 
     private static func refusal(
@@ -131,6 +157,7 @@ enum KindlyDoctor {
     private static func causes(
         _ held: HeldCredential, _ facts: AccountFacts, _ bot: KindlyDefinition?, _ failure: RefreshFailure
     ) -> [Finding] {
+        if let finding = Doctor.malformed(held.credential, .error) { return [finding] }
         guard let seen = SeenToken(held.credential.bearer) else {
             guard bot?.strategy == .kindlyJWT || bot?.strategy == .identityProvider else { return [] }
             return [

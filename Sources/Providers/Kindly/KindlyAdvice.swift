@@ -24,7 +24,9 @@ package enum KindlyAdvice: String, Sendable, CaseIterable {
         _ credential: Credential, for bot: KindlyDefinition, chatID: String?, hasExpiry: Bool
     ) -> [KindlyAdvice] {
         var advice: Set<KindlyAdvice> = []
-        let isOpaque = UnverifiedJWT(credential.bearer) == nil
+        // One that was cut off is no JWT either, and is to be mended, not introspected.
+        let isOpaque =
+            UnverifiedJWT(credential.bearer) == nil && UnverifiedJWT.defect(of: credential.bearer) == nil
         if credential.companion != nil {
             switch bot.strategy {
             case .introspection: advice.insert(.companionWithIntrospection)
@@ -37,7 +39,9 @@ package enum KindlyAdvice: String, Sendable, CaseIterable {
         }
         if isOpaque, !hasExpiry { advice.insert(.opaqueWithoutExpiry) }
         if isOpaque, bot.strategy == .kindlyJWT { advice.insert(.opaqueBearer) }
-        if let expected = bot.expectedIssuer, !isOpaque, issuer(of: credential.bearer) != expected {
+        if let expected = bot.expectedIssuer, UnverifiedJWT(credential.bearer) != nil,
+            issuer(of: credential.bearer) != expected
+        {
             advice.insert(.issuerUnexpected)
         }
         if let chatID, let named = chat(in: credential.bearer), named != chatID {
