@@ -87,6 +87,8 @@ def kindly_revoked():
     with Platform() as platform, Broker(platform.kindly("shop")) as broker:
         chat = broker.call("chat.id", account="shop")["chat_id"]
         first = broker.get("shop")
+        # A bind that finds it revoked would have it replaced before anybody reports it.
+        eventually(lambda: platform.asked("kindly", "shop", "/auth/chat"), "it is bound")
         platform.do("kindly/shop/revoke", token=first["bearer_token"])
         answer = broker.call("token.reject", account="shop", generation=first["generation"], http_status=401)
         equal(answer["accepted"], True, "the report")
