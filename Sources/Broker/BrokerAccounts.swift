@@ -79,78 +79,12 @@ extension Broker {
         giveUpSteps(of: account, .stopped)
     }
 
-    /// Asks the source and says how that went; nothing is kept.
-    ///
-    /// Whoever asks while a check is out is told what that one finds.
-    package func check(_ account: Account, waiter: WaiterID) {
-        guard !account.isGone else {
-            observer?.broker(answers: waiter, for: account, .session(.failure(.stopped)))
-            return
-        }
-        guard let source = liveSource(of: account) else {
-            observer?.broker(
-                answers: waiter, for: account,
-                account.definition.source == nil
-                    ? .session(.failure(.noSource)) : .checked(RefreshFailure(.handlerRequired)))
-            return
-        }
-        guard !isShuttingDown else {
-            observer?.broker(answers: waiter, for: account, .shuttingDown)
-            return
-        }
-        guard account.check == nil else {
-            account.check?.waiters.append(waiter)
-            return
-        }
-        let now = clock.now
-        // What is asked has deadlines of its own; a file on a disk that hangs, or a turn that never comes, has none.
-        account.check = (nil, [waiter], now.boot + traits(of: account.definition).refreshDeadline)
-        account.lastCheck += 1
-        let check = account.lastCheck
-        defer { settle(account, now) }
-        // A refresh token that can be used once is not spent to see whether it works.
-        if case .oauth(let source) = source, case .refreshToken = source.flow {
-            oauth.check(source) { [weak self, weak account] failure in
-                guard let account, account.lastCheck == check else { return }
-                self?.endCheck(of: account, .checked(failure))
-            }
-            return
-        }
-        let id = runner.start(
-            source,
-            SourceContext(
-                account: account.name, reason: .forced, chatID: account.chat?.id, userID: account.userToCheck,
-                wish: account.definition.provider == .socialPlus ? .authToken : .credentials,
-                limit: account.definition.callbackTimeout)
-        ) {
-            [weak self, weak account] outcome in
-            guard let account, account.lastCheck == check else { return }
-            account.check?.id = nil
-            switch outcome {
-            case .success: self?.endCheck(of: account, .checked(nil))
-            case .failure(let failure): self?.endCheck(of: account, .checked(failure))
-            }
-        }
-        if runner.isRunning(id) { account.check?.id = id }
-    }
-
-    /// Tells those who wait for a check how it ended, and gives it up if it has not.
-    func endCheck(of account: Account, _ answer: BrokerAnswer) {
-        guard let check = account.check else { return }
-        account.check = nil
-        if let id = check.id { runner.cancel(id) }
-        for waiter in check.waiters { observer?.broker(answers: waiter, for: account, answer) }
-    }
-
     /// Lets time pass for an account.
     func wakeUp(_ account: Account) {
         apply(.wokeUp, to: account)
         apply(.wokeUp, toBindingOf: account)
         wakeSession(of: account)
-        if let deadline = account.check?.deadline, deadline <= clock.now.boot {
-            endCheck(of: account, .checked(RefreshFailure(.timeout)))
-            settle(account, clock.now)
-        }
+        wakeCheck(of: account)
     }
 
     // MARK: Parts

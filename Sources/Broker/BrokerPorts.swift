@@ -45,7 +45,7 @@ package enum BrokerAnswer: Sendable {
     case accountAdded
     case accountRemoved
     /// What `account.check` found: nothing wrong, or what.
-    case checked(RefreshFailure?)
+    case checked(SessionFailure?)
     case storeFailed(StoreFailure)
     /// A grant or a secret was stored or removed.
     case done

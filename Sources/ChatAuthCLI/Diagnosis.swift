@@ -39,7 +39,9 @@ extension Session {
                 output.append("\n")
             })
         try Output.write(output)
-        guard let worst = errors.first else { return }
+        guard !errors.isEmpty else { return }
+        // What explains the others need not be of a kind itself.
+        let worst = errors.lazy.compactMap(\.self).first
         var message = SecretBuffer()
         message.append(decimal: Int64(errors.count))
         message.append(errors.count == 1 ? " finding is an error" : " findings are errors")

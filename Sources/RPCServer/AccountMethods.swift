@@ -143,6 +143,7 @@ extension RPCServer {
             CredentialReply.writePlatform(
                 account, self.broker.outlookOnSession(of: account), self.now, to: &writer)
             CredentialReply.writeTrouble(account, role, self.now, to: &writer)
+            CredentialReply.writeSignInFailure(account, role, to: &writer)
             writer.endObject()
         }
     }
@@ -179,7 +180,7 @@ extension RPCServer {
                 }
                 if let failure {
                     writer.key("error")
-                    writer.refreshFailure(failure, naming: account.definition)
+                    writer.failure(CallFailure(failure, of: account, naming: account.definition))
                 }
                 writer.endObject()
             }

@@ -78,20 +78,15 @@ extension CallFailure {
     /// Writes the error response (JSON-RPC 2.0 §5.1); `data` has the kind where it is one of ours.
     func write(rawID: Span<UInt8>, to writer: inout JSONWriter) {
         let number: Int64
-        let isRetryable: Bool
         switch code {
-        case .specified(let code):
-            number = code.rawValue
-            isRetryable = false
-        case .kind(let kind):
-            number = kind.properties.code
-            isRetryable = kind.properties.isRetryable && !isCleared
+        case .specified(let code): number = code.rawValue
+        case .kind(let kind): number = kind.properties.code
         }
         writer.errorResponse(rawID: rawID, code: number, message: message) { data in
             data.key("kind")
             data.string(self.kindText)
             data.key("retryable")
-            data.bool(isRetryable)
+            data.bool(self.isRetryable)
             if let retryAfterSeconds = self.retryAfterSeconds {
                 data.key("retry_after_seconds")
                 data.integer(retryAfterSeconds)

@@ -146,6 +146,17 @@ enum CredentialReply {
         }
     }
 
+    /// Writes why the last sign-in gave nothing, where none has succeeded since.
+    static func writeSignInFailure(
+        _ account: Account, _ role: Role, to writer: inout JSONWriter
+    ) {
+        guard let (failure, at) = account.session.signInFailure else { return }
+        writer.key("last_sign_in_error")
+        writer.refreshFailure(failure, naming: role >= .operate ? account.definition : nil)
+        writer.moment("last_sign_in_error_at", at)
+        writer.momentText("last_sign_in_error_at_text", at)
+    }
+
     static func writeInspection(
         _ account: Account, _ role: Role, _ outlook: SocialPlusOutlook?, _ now: Instant,
         _ control: any DaemonControl, to writer: inout JSONWriter

@@ -132,7 +132,7 @@ extension RPCServer {
         let known = account.flatMap { knownDefinition(of: $0, to: call.client) }
         switch answer {
         case .session(.failure(let failure)):
-            call.fail(CallFailure(failure, account: account?.name, naming: known))
+            call.fail(CallFailure(failure, of: account, naming: known))
         case .storeFailed(let failure): call.fail(CallFailure(failure))
         case .refused(let failure):
             var told = CallFailure(failure, retryAfter: failure.retryAfter, naming: known)

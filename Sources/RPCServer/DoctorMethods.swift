@@ -9,21 +9,25 @@ import Secrets
 extension RPCServer {
     func accountDoctor(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
-        guard try parameters.flag("online") ?? false else { return diagnose(call, account, []) }
+        guard try parameters.flag("online") ?? false else { return diagnose(call, account, [], nil) }
         broker.probe(account) { [unowned self] outcome in
             let reached = outcome.map { DoctorReply.reached($0) } ?? []
-            let waiter = wait(call) { [unowned self] answer in
-                diagnose(call, account, reached + DoctorReply.checked(answer, account.definition))
-            }
+            let waiter = wait(call) { [unowned self] answer in diagnose(call, account, reached, answer) }
             broker.check(account, waiter: waiter)
         }
     }
 
-    private func diagnose(_ call: Call, _ account: Account, _ tried: [Finding]) {
+    private func diagnose(
+        _ call: Call, _ account: Account, _ reached: [Finding], _ checked: BrokerAnswer?
+    ) {
         broker.facts(of: account) { facts in
-            let seen = Doctor.findings(facts)
-            // What was tried just now says more than that nothing can be seen.
-            let findings = (tried + seen.filter { $0.severity != .ok || tried.isEmpty }).ordered
+            var facts = facts
+            let tried = reached + DoctorReply.checked(checked, &facts)
+            // What was tried just now says more than that nothing can be seen, and more than what was seen before.
+            let seen = Doctor.findings(facts).filter { finding in
+                tried.isEmpty || finding.severity != .ok && !tried.contains { $0.code == finding.code }
+            }
+            let findings = (tried + seen).ordered
             call.answer { writer in
                 writer.beginObject()
                 CredentialReply.writeSummary(account, facts.now, to: &writer)
@@ -195,11 +199,14 @@ enum DoctorReply {
     }
 
     /// What came of trying the source; nothing where there is none.
-    static func checked(_ answer: BrokerAnswer, _ definition: AccountDefinition) -> [Finding] {
+    static func checked(_ answer: BrokerAnswer?, _ facts: inout AccountFacts) -> [Finding] {
         switch answer {
-        case .checked(nil): [Finding(.ok, .sourceWorks, "the source gives a credential")]
-        case .checked(let failure?): [Doctor.sourceFailing(failure, of: definition)]
-        default: []
+        case .checked(nil): return [Finding(.ok, .sourceWorks, "the source gives a credential")]
+        case .checked(.refresh(let failure, _)?) where failure.party == .source:
+            facts.isSourceFailing = true
+            return [Doctor.checked(failure, facts)]
+        // The source gave one, and what keeps it from being used is seen without trying.
+        default: return []
         }
     }
 }

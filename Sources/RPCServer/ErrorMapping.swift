@@ -1,10 +1,23 @@
+import Broker
 import ChatAuthAPI
 import CredentialCore
 
 /// The only place that turns what the core says into kinds of the contract.
 extension CallFailure {
+    /// The same with what is known of the account beside it.
+    ///
     /// `definition` is given for who may know how the account is configured: the message then names its platform, files and secrets.
-    init(_ failure: SessionFailure, account: AccountName?, naming definition: AccountDefinition? = nil) {
+    init(_ failure: SessionFailure, of account: Account?, naming definition: AccountDefinition? = nil) {
+        // Of what was given up on the reason is kept by whoever said no.
+        let cause = account.flatMap { $0.platform?.bindFailure ?? $0.session.failures.last }
+        self.init(failure, account: account?.name, naming: definition, because: cause)
+    }
+
+    /// `cause`: what was answered last, where an account was given up on because of that.
+    init(
+        _ failure: SessionFailure, account: AccountName?, naming definition: AccountDefinition? = nil,
+        because cause: RefreshFailure? = nil
+    ) {
         switch failure {
         case .stopped:
             self.init(.accountStopped, "the account is stopped; chatauth account start lets it work again")
@@ -33,13 +46,16 @@ extension CallFailure {
             switch reason {
             case .refusedWithoutReason:
                 self.init(
-                    .signInNeeded, "the source refused three times without a reason; see chatauth status",
+                    .signInNeeded,
+                    "the source refused three times without a reason\(Self.answer(cause)); see chatauth status",
                     retryAfter: retryAfter)
+                take(cause)
             case .refusedByPlatform:
                 self.init(
                     .credentialRejected,
-                    "the platform refused three times what the source gave; chatauth doctor says what it may be, auth refresh asks again",
+                    "the platform refused three times what the source gave\(Self.answer(cause)); chatauth doctor says what it may be, auth refresh asks again",
                     retryAfter: retryAfter)
+                take(cause)
             case .grantMissing:
                 self.init(
                     .signInNeeded, "no grant was imported; chatauth grant import brings one",
@@ -48,6 +64,7 @@ extension CallFailure {
                 self.init(
                     .grantDead, "the server declared the grant void; chatauth grant import brings a new one",
                     retryAfter: retryAfter)
+                take(cause)
             case .possiblySpent:
                 self.init(
                     .signInNeeded,
@@ -64,19 +81,23 @@ extension CallFailure {
                     retryAfter: retryAfter)
             case .refused:
                 self.init(
-                    .signInNeeded, "the platform refused the credential, and there is no source of another",
+                    .signInNeeded,
+                    "the platform refused the credential\(Self.answer(cause)), and there is no source of another",
                     retryAfter: retryAfter)
+                take(cause)
             // Nothing will be asked again: it was the only one.
             case .credentialRejected where retryAfter == nil:
                 self.init(
                     .credentialRejected,
-                    "the platform refused the credential, and there is no source of another; chatauth save replaces it"
+                    "the platform refused the credential\(Self.answer(cause)), and there is no source of another; chatauth save replaces it"
                 )
+                take(cause)
             case .credentialRejected:
                 self.init(
                     .credentialRejected,
-                    "the platform refused the credential and the one after it; chatauth auth refresh asks again, save replaces it",
+                    "the platform refused the credential and the one after it\(Self.answer(cause)); chatauth auth refresh asks again, save replaces it",
                     retryAfter: retryAfter)
+                take(cause)
             }
         case .refresh(let failure, let retryAfter):
             self.init(failure, retryAfter: retryAfter, naming: definition)
@@ -102,8 +123,23 @@ extension CallFailure {
     ) {
         let (kind, message) = Self.words(for: failure, naming: definition)
         self.init(kind, message, retryAfter: retryAfter)
-        httpStatus = failure.httpStatus
-        providerCode = failure.providerCode
+        take(failure)
+    }
+
+    private mutating func take(_ cause: RefreshFailure?) {
+        httpStatus = cause?.httpStatus
+        providerCode = cause?.providerCode
+    }
+
+    /// Whether the same call may succeed later without anybody doing something.
+    ///
+    /// The kind says it, and so does a moment that is known: then it is tried again by itself. There is never the one without the other
+    /// that would belie it.
+    var isRetryable: Bool {
+        switch code {
+        case .specified: false
+        case .kind(let kind): !isCleared && (kind.properties.isRetryable || retryAfterSeconds != nil)
+        }
     }
 
     /// The kind and the sentence for a failed refresh; `source` is what is said for whoever is no platform.
@@ -181,7 +217,10 @@ extension CallFailure {
         case .storeFull:
             (.storeFull, "the disk has no room for what a spent grant would bring; nothing was sent")
         case .terminated:
-            (.terminated, "the platform ended the session for good: the user was banned or deleted")
+            (
+                .terminated,
+                "the platform ended the session for good: the user was banned or deleted" + answer(failure)
+            )
         case .callbackTimeout:
             (.callbackTimeout, "the handler did not answer in time")
         case .callbackRejected:
@@ -198,83 +237,6 @@ extension CallFailure {
 
     private static func platform(_ definition: AccountDefinition?) -> String {
         definition?.platform.map { "the platform (\($0.host))" } ?? "the platform"
-    }
-
-    /// What is known of a failure beyond its kind: nothing, or a colon and a few words.
-    static func detail(_ failure: RefreshFailure, _ definition: AccountDefinition? = nil) -> String {
-        switch failure.cause {
-        case .fetch(let cause): ": " + words(for: cause)
-        case .file(let cause): ": " + words(for: cause, definition?.references(of: failure.party) ?? [])
-        case .secretMissing(let name):
-            definition == nil
-                ? ": a secret that the configuration names is not set"
-                : ": there is no secret \(name); chatauth secret set \(name) sets it"
-        case .signing(let cause): ": \(cause.rawValue)"
-        case .verification(let cause): ": \(cause.rawValue)"
-        case .store: ": the store refused it"
-        case .handler(.notJSON): ": its answer was not JSON"
-        case .handler(.unmatched):
-            ": its answer was no JSON-RPC response with the id of the question"
-        case .handler(.notResponse):
-            ": its answer was no JSON-RPC 2.0 response, which has jsonrpc, and a result or an error but not both, not even null"
-        case .handler(.absent), .handler(.rejected), .handlersAnswer: ""
-        case .chatUnknown:
-            ": it does not know the chat, or not its token\(failure.httpStatus.map { ": status \($0)" } ?? "")"
-        case .calledOver(let end): ", and says that it ended at \(RFC3339.text(end) ?? String(end.seconds))"
-        case nil:
-            switch failure.httpStatus {
-            case .some(let status) where (300..<400).contains(status):
-                ": status \(status); redirects are not followed"
-            case .some(let status): ": status \(status)"
-            case nil: ""
-            }
-        }
-    }
-
-    private static func words(for failure: FileFailure, _ references: [SecretReference]) -> String {
-        switch failure {
-        case .missing(let index): file(index, of: references) + " is missing"
-        case .unsafe(let index):
-            file(index, of: references)
-                + " is open to others, a link, or somebody else's; chmod 600 closes it"
-        case .tooLarge(let index): file(index, of: references) + " is too large"
-        case .unreadable(let index, _): file(index, of: references) + " cannot be read"
-        }
-    }
-
-    /// A file as it is configured, where that is known; files are counted without the secrets of the store.
-    private static func file(_ index: Int, of references: [SecretReference]) -> String {
-        var files = references
-        files.removeAll { if case .secret = $0 { true } else { false } }
-        guard files.indices.contains(index) else { return "a file that the configuration names" }
-        switch files[index] {
-        case .file(let path) where path.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }: return path
-        case .credential(let name): return "the systemd credential \(name)"
-        case .file, .secret: return "a file that the configuration names"
-        }
-    }
-
-    private static func words(for failure: FetchFailure) -> String {
-        switch failure {
-        case .nameNotResolved: "its name does not resolve"
-        case .connectionFailed: "nothing accepts the connection"
-        case .connectionLost: "the connection broke off"
-        case .timeout: "it took longer than its timeout"
-        case .connectTimeout: "no connection came about in time"
-        case .certificateExpired: "its certificate has expired, or this clock is wrong"
-        case .certificateWrongHost: "its certificate is for another host"
-        case .certificateUntrusted:
-            "its certificate is from an authority that is not trusted; ca_file names one that is"
-        case .tlsFailed: "the TLS handshake failed"
-        case .caFileUnreadable: "ca_file cannot be read by the fetch worker"
-        case .proxyFailed: "the proxy failed"
-        case .tooLarge: "its answer is too large"
-        case .badRequest: "the request cannot be sent as configured"
-        case .malformedResponse: "its answer is not HTTP"
-        case .workerLost: "the fetch worker ended or does not answer"
-        case .workerNotStarted: "there is no fetch worker to ask"
-        case .tooManyRequests: "too many requests are out"
-        }
     }
 
     /// What the operator can do something about; the rest is a number that errno(3) explains.
@@ -323,16 +285,6 @@ extension CallFailure {
                 "\(field.rawValue) has \(length) bytes; \(Credential.tokenLimit) are allowed")
         case .malformed(let field):
             self.init(.credentialMalformed, "\(field.rawValue) has a byte that no header can carry")
-        }
-    }
-}
-
-extension AccountDefinition {
-    /// What has to be at hand before that party can be asked.
-    fileprivate func references(of party: RefreshFailure.Party) -> [SecretReference] {
-        switch party {
-        case .source: source?.references ?? []
-        case .platform: platform?.references ?? []
         }
     }
 }

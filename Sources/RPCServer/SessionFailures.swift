@@ -82,7 +82,8 @@ extension CallFailure {
                 SocialPlusRules.isTokenRefused(failure)
                 ? ": it takes the token no more, and chatauth session logout ends the session here" : ""
             self.init(
-                .revokeFailed, "the platform did not revoke the session; nothing was changed" + hint,
+                .revokeFailed,
+                "the platform did not revoke the session\(Self.answer(failure)); nothing was changed" + hint,
                 retryAfter: failure.retryAfter)
             httpStatus = failure.httpStatus
             providerCode = failure.providerCode
@@ -98,19 +99,21 @@ extension CallFailure {
     }
 
     private init(platforms failure: RefreshFailure, isLogin: Bool) {
-        let status = failure.httpStatus.map { " with status \($0)" } ?? ""
+        let answer = Self.answer(failure)
         // Keys are good in their own region only (R154).
         let isElsewhere = isLogin && (failure.httpStatus == 401 || failure.httpStatus == 404)
         let hint = isElsewhere ? "; check api_key, and that region or base_url is the app's" : ""
         switch failure.kind {
         case _ where failure.providerCode == String(SocialPlusCode.globallyBanned):
-            self.init(.terminated, "the platform refused the login: the user is banned from the network")
+            self.init(
+                .terminated, "the platform refused the login: the user is banned from the network" + answer)
         case _ where failure.providerCode == String(SocialPlusCode.notFound):
-            self.init(.terminated, "the platform refused the login: there is no such user, any more")
-        case .rejected: self.init(.credentialRejected, "the platform refused the login" + status + hint)
+            self.init(
+                .terminated, "the platform refused the login: there is no such user, any more" + answer)
+        case .rejected: self.init(.credentialRejected, "the platform refused the login" + answer + hint)
         case .upstreamError:
             self.init(
-                .upstreamError, "the platform answered" + (status.isEmpty ? " with an error" : status) + hint,
+                .upstreamError, "the platform answered with an error" + answer + hint,
                 retryAfter: failure.retryAfter)
         case .stale: self.init(.staleCredential, "the platform's session had ended when it came")
         default: self.init(failure, retryAfter: failure.retryAfter)

@@ -105,6 +105,30 @@ private func bot(
         #expect(summary(absent).first == "error handler_missing R64")
     }
 
+    @Test func `what explains a source that fails comes before it`() throws {
+        let key = try #require(SecretName("key"))
+        let unset = try facts(nil, provider: .generic) {
+            $0.missingSecrets = [key]
+            $0.isSourceFailing = true
+        }
+        let failure = RefreshFailure(.sourceUnavailable, cause: .secretMissing(key))
+        let findings = ([Doctor.checked(failure, unset)] + Doctor.findings(unset)).ordered
+        #expect(findings.map(\.code) == [.secretMissing, .sourceFailing])
+        #expect(findings.allSatisfy { $0.severity == .error && $0.fix != nil })
+    }
+
+    @Test func `R86: a sign-in that failed is said until one succeeds, once`() throws {
+        let failure = RefreshFailure(.rejected, httpStatus: 401, party: .platform)
+        let well = try facts(nil, provider: .generic) { $0.signInFailure = (failure, now.wall) }
+        #expect(summary(well) == ["warning sign_in_failed R86"])
+        #expect(Doctor.findings(well)[0].message.contains("2026-01-01T00:00:00Z"))
+        let said = try facts(nil, provider: .generic) {
+            $0.signInFailure = (failure, now.wall)
+            $0.failure = failure
+        }
+        #expect(!summary(said).contains { $0.contains("sign_in_failed") })
+    }
+
     @Test func `what nobody gives, or nobody set, is said`() throws {
         let none = try facts(nil, provider: .generic, source: nil) {
             $0.handlers = []; $0.isUsable = false
@@ -140,34 +164,34 @@ private func bot(
             codes(
                 try refused(
                     jwt(#"{"iss":"https://i.example","exp":1767225599}"#, header: rs256), bot()))
-                == ["bind_rejected R63", "token_expired R63"])
+                == ["token_expired R63", "bind_rejected R63"])
         #expect(
             codes(try refused(secret("opaque"), bot())) == [
-                "bind_rejected R63", "opaque_bearer R63", "issuer_missing R24", "opaque_without_expiry R71",
+                "opaque_bearer R63", "bind_rejected R63", "issuer_missing R24", "opaque_without_expiry R71",
             ])
     }
 
     @Test func `R67: algorithm and issuer are compared with what the bot needs`() throws {
         #expect(
-            codes(try refused(jwt(good), bot())) == ["bind_rejected R63", "algorithm_unfit R67"])
+            codes(try refused(jwt(good), bot())) == ["algorithm_unfit R67", "bind_rejected R63"])
         #expect(
             codes(try refused(jwt(#"{"exp":1767229200}"#, header: rs256), bot())) == [
-                "bind_rejected R63", "issuer_missing R67",
+                "issuer_missing R67", "bind_rejected R63",
             ])
         let findings = try refused(
             jwt(good, header: rs256), bot(expectedIssuer: "https://i.example/"))
-        #expect(codes(findings) == ["bind_rejected R63", "issuer_unexpected R67"])
+        #expect(codes(findings) == ["issuer_unexpected R67", "bind_rejected R63"])
         #expect(
-            findings[1].message
+            findings[0].message
                 == #"iss of the token is "https://i.example", and expected_issuer is "https://i.example/""#)
     }
 
     @Test func `R67: where the claims are good it is the signature, and the key is named`() throws {
         let findings = try refused(
             jwt(good, header: rs256), bot(expectedIssuer: "https://i.example"))
-        #expect(codes(findings) == ["bind_rejected R67"])
+        #expect(codes(findings) == ["key_suspected R67", "bind_rejected R63"])
         #expect(findings[0].fix?.contains("key") == true)
-        #expect(findings[0].failure?.httpStatus == 401)
+        #expect(findings[1].failure?.httpStatus == 401)
     }
 
     @Test func `R68: Kindly's own word on the companion is known`() throws {
@@ -187,7 +211,7 @@ private func bot(
         #expect(summary(unproven) == ["warning companion_mismatch R70"])
         var refused = unproven
         refused.bindCause = .rejected(RefreshFailure(.rejected, httpStatus: 401))
-        #expect(summary(refused) == ["error bind_rejected R67", "error companion_mismatch R70"])
+        #expect(summary(refused) == ["error companion_mismatch R70", "error bind_rejected R63"])
         var proven = unproven
         proven.isPair = true
         #expect(summary(proven) == ["ok nothing_found"])
@@ -261,9 +285,9 @@ private func bot(
         refused.bindCause = .rejected(RefreshFailure(.rejected, httpStatus: 401, party: .platform))
         refused.isUsable = false
         let findings = Doctor.findings(refused)
-        #expect(codes(findings) == ["bind_rejected R63", "chat_token_missing"])
+        #expect(codes(findings) == ["chat_token_missing", "bind_rejected R63"])
         #expect(findings.allSatisfy { $0.fix?.contains("signature") != true })
-        #expect(findings[1].fix?.contains("chatauth chat attach bot its-own --token-file FILE") == true)
+        #expect(findings[0].fix?.contains("chatauth chat attach bot its-own --token-file FILE") == true)
     }
 
     @Test func `no token and no byte of one is in any finding`() throws {
@@ -309,10 +333,10 @@ private func bot(
         }
         #expect(
             summary(refused) == [
-                "error identity_rejected R85", "error token_unfit R83", "error token_unfit R83",
+                "error token_unfit R83", "error token_unfit R83", "error identity_rejected R85",
                 "hint token_unfit R83",
             ])
-        #expect(Doctor.findings(refused)[0].message.contains("identity verification is not set up"))
+        #expect(Doctor.findings(refused)[2].message.contains("identity verification is not set up"))
         let unseen = try facts {
             $0.failure = failure
             $0.platformFailure = failure
@@ -320,9 +344,43 @@ private func bot(
         #expect(summary(unseen) == ["warning identity_rejected R85"])
     }
 
-    @Test func `an agent that is not there is said so`() throws {
-        let failure = RefreshFailure(.upstreamError, httpStatus: 404, providerCode: "AGENT_NOT_FOUND")
-        #expect(summary(try facts { $0.platformFailure = failure }) == ["warning agent_not_found R85"])
+    @Test(
+        arguments: [
+            (404, "AGENT_NOT_FOUND", "agent_not_found R85"),
+            (402, "CHAT_CREDITS_EXHAUSTED", "credits_exhausted"),
+            (402, "CHAT_AGENT_CREDITS_EXHAUSTED", "credits_exhausted"),
+            (429, "UNKNOWN", "platform_limits"), (400, "VALIDATION_INVALID_BODY", "request_refused"),
+            (403, "AUTH_OWNERSHIP_X", "identity_rejected R99"), (503, "UNKNOWN", "platform_unreachable R85"),
+        ] as [(Int, String, String)])
+    func `each of the codes that the platform has is explained`(
+        _ status: Int, _ code: String, _ expected: String
+    ) throws {
+        let kind: RefreshFailure.Kind = status == 403 ? .rejected : .upstreamError
+        let failure = RefreshFailure(
+            kind, httpStatus: status, providerCode: code, party: .platform)
+        #expect(summary(try facts { $0.platformFailure = failure }) == ["warning \(expected)"])
+    }
+
+    @Test func `R80: who was not seen on the new device is said, with what is in the way first`() throws {
+        let unseen = try facts {
+            $0.isIdentityUnverified = true
+            $0.held = try held(jwt(good))
+            $0.platformFailure = RefreshFailure(.unreachable)
+        }
+        #expect(
+            summary(unseen) == ["warning platform_unreachable R85", "warning identity_unverified R80"])
+    }
+
+    @Test func `R94: a token that was refused because it has ended is the cause`() throws {
+        let expiries = Expiries(exp: WallTime(seconds: 1_767_225_000))
+        let ended = try facts {
+            $0.held = try held(jwt(#"{"user_id":"u","exp":1767225000}"#), expiries)
+            $0.schedule = Schedule(expiries: expiries, receivedAt: now, now: now)
+            $0.isUsable = false
+            $0.platformFailure = RefreshFailure(
+                .rejected, httpStatus: 401, providerCode: "AUTH_INVALID_JWT", party: .platform)
+        }
+        #expect(summary(ended) == ["error identity_expired R94", "error identity_rejected R85"])
     }
 
     @Test func `R83: what is noticeable about a token that works is a warning`() throws {

@@ -114,6 +114,9 @@ import Testing
         let failed = agent.headers(stage, client)
         #expect(failed.contains(#""kind":"upstream_error","retryable":true,"retry_after_seconds":1"#))
         #expect(failed.contains("the platform (chat.example) answered with an error"))
+        #expect(
+            stage.call(client, "account.doctor", #"{"account":"desk"}"#).contains(
+                #""code":"identity_unverified""#))
         agent.isDown = false
         stage.advance(.seconds(2))
         #expect(agent.headers(stage, client).contains("X-User-Token"))

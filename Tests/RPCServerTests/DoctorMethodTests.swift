@@ -12,12 +12,15 @@ import Testing
         var issued = ""
         var bindStatus = 401
         var isReachable = true
+        /// Whether it is another site that answers there.
+        var isElsewhere = false
 
         func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
             if request.url.text.hasPrefix("https://backend.example/") {
                 return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
             }
             guard isReachable else { return .failure(.nameNotResolved) }
+            if isElsewhere { return PlatformAnswers.json(404, "") }
             if request.url.text.hasSuffix("/auth/chat") { return PlatformAnswers.json(bindStatus, "{}") }
             if request.url.text.contains("/connect?") {
                 return PlatformAnswers.json(200, #"{"token":"chat-token"}"#)
@@ -160,6 +163,31 @@ import Testing
                 #""code":"platform_unreachable","message":"the platform cannot be reached: its name does not resolve""#
             ))
         #expect(stage.store.submitted.count == changes)
+    }
+
+    @Test func `a platform that answers 404 is reached, and its base URL looks wrong`() throws {
+        world.bindStatus = 200
+        world.issued = jwt(#"{"alg":"RS256"}"#, #"{"iss":"https://issuer.example"}"#)
+        let (stage, client) = try stage()
+        world.isElsewhere = true
+        let lost = diagnosis(stage, client, online: true)
+        #expect(lost.contains(#""severity":"warning","code":"platform_path_unknown""#))
+        #expect(lost.contains("base URL or path looks wrong"))
+        #expect(!lost.contains("platform_reached"))
+    }
+
+    @Test func `online what explains a source that fails comes first, and each finding once`() throws {
+        world.bindStatus = 200
+        world.issued = jwt(#"{"alg":"RS256"}"#, #"{"iss":"https://issuer.example"}"#)
+        let (stage, client) = try stage()
+        stage.fetcher.backend = { [world] request in
+            request.url.text.hasPrefix("https://backend.example/")
+                ? PlatformAnswers.json(401, #"{"error":"no_user"}"#) : world.answer(request)
+        }
+        let failing = diagnosis(stage, client, online: true)
+        #expect(failing.contains(#""severity":"error","code":"source_refused""#))
+        #expect(failing.contains(": status 401, code no_user"))
+        #expect(!failing.contains(#""code":"source_failing""#))
     }
 
     @Test func `it is for operators`() throws {

@@ -87,7 +87,8 @@ import Testing
     @Test func `R86: a refused token changes nothing, with a user signed in and without`() throws {
         let (stage, client) = try agent.stage()
         let refusal = Expected.error(
-            127, "the platform (chat.example) refused the credential: status 401", "credential_rejected",
+            127, "the platform (chat.example) refused the credential: status 401, code AUTH_INVALID_JWT",
+            "credential_rejected",
             rest: #","http_status":401,"provider_code":"AUTH_INVALID_JWT","account":"desk""#)
         let before = agent.state(stage, client)
         let first = stage.call(client, "identity.identify", #"{"account":"desk","token":"bad"}"#)

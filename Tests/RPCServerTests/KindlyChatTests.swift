@@ -108,7 +108,7 @@ import Testing
         #expect(binding(stage, client).contains(#""chat_id":"its-own","connected":false,"attached":true"#))
         let diagnosis = stage.call(client, "account.doctor", #"{"account":"bot"}"#)
         let codes = diagnosis.split(separator: #""code":""#).dropFirst().map { $0.prefix { $0 != "\"" } }
-        #expect(codes.prefix(2) == ["bind_rejected", "chat_token_missing"])
+        #expect(codes.prefix(2) == ["chat_token_missing", "bind_rejected"])
         #expect(!diagnosis.contains("most likely the signature"))
         // With it, all is well again.
         bot.issued = "token-2"

@@ -83,7 +83,8 @@ private let get = #"{"jsonrpc":"2.0","id":1,"method":"token.get","params":{"acco
                 == Expected.error(
                     127,
                     "the platform refused the credential and the one after it; chatauth auth refresh asks again, save replaces it",
-                    "credential_rejected", rest: #","retry_after_seconds":3600,"account":"bot""#) + "\n")
+                    "credential_rejected", retryable: true,
+                    rest: #","retry_after_seconds":3600,"account":"bot""#) + "\n")
     }
 
     @Test func `without a source one refusal ends it, and there is no talk of another`() throws {

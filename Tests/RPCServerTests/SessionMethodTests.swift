@@ -99,7 +99,7 @@ import Testing
             stage.session(client, "login", #","auth_token":"bad""#)
                 == Expected.error(
                     127,
-                    "the platform refused the login with status 401; check api_key, and that region or base_url is the app's",
+                    "the platform refused the login (status 401, code 400100); check api_key, and that region or base_url is the app's",
                     "credential_rejected",
                     rest: #","http_status":401,"provider_code":"400100","account":"app""#))
         #expect(stage.state(client) == "not_logged_in" && stage.store.credentials.isEmpty)
@@ -245,7 +245,8 @@ import Testing
         #expect(
             stage.session(client, "secure_logout")
                 == Expected.error(
-                    142, "the platform did not revoke the session; nothing was changed", "revoke_failed",
+                    142, "the platform did not revoke the session (status 503); nothing was changed",
+                    "revoke_failed",
                     retryable: true, rest: #","http_status":503,"account":"app""#))
         network.refusal = nil
         network.isDown = true

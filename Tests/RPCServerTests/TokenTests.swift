@@ -227,7 +227,7 @@ import Testing
             ),
             (
                 401, #"{"error":"no_user"}"#, "application/json", 124,
-                "the source refused to give a credential: status 401", "callback_rejected",
+                "the source refused to give a credential: status 401, code no_user", "callback_rejected",
                 #"401,"provider_code":"no_user""#
             ),
             (
@@ -251,11 +251,10 @@ import Testing
         stage.receive(Self.get + "\n", from: client)
         stage.fetcher.answer(body, status: status, contentType: type)
         stage.run()
-        let retryable = ["upstream_error", "callback_rejected"].contains(kind)
         #expect(
             client.take()
                 == Expected.error(
-                    code, message, kind, retryable: retryable,
+                    code, message, kind, retryable: true,
                     rest: #","retry_after_seconds":1,"http_status":\#(facts),"account":"bot""#) + "\n")
     }
 

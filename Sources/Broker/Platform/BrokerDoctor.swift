@@ -27,6 +27,8 @@ extension Broker {
         facts.generation = session.generation
         facts.failure = session.failures.last
         facts.signIn = session.signIn
+        facts.signInFailure = session.signInFailure
+        facts.isIdentityUnverified = isIdentityUnshown(account)
         facts.missingSecrets = missingSecrets(of: account)
         facts.handlers = Set(
             HandlerQuestion.Kind.allCases.filter { desk.hasHandler(for: account.name, $0) })

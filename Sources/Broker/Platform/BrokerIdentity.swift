@@ -26,6 +26,7 @@ extension Broker {
                 switch outcome {
                 case .failure(let failure):
                     commandEnded(account, failure)
+                    apply(.signInFailed(failure), to: account)
                     if failure.isRefusalOfPlatform {
                         account.platform?.refusedToken = (token.bearer, beside, failure, clock.now.boot)
                     }

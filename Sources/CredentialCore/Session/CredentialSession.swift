@@ -76,6 +76,8 @@ package struct CredentialSession: Sendable {
     package internal(set) var signedOutGeneration = Generation.none
     /// What failed since the last success.
     package internal(set) var failures = FailureRecord()
+    /// Why the last sign-in gave nothing, and when; nil: it did not fail, whatever failed since.
+    package internal(set) var signInFailure: (failure: RefreshFailure, at: WallTime)?
     /// Why the account was given up on; nil: it was not.
     package internal(set) var signIn: SignInReason?
 
@@ -141,6 +143,7 @@ package struct CredentialSession: Sendable {
             if flight?.ticket == ticket { flight?.party = .platform }
         case .refreshSucceeded(let ticket, let fresh): refreshSucceeded(ticket, fresh, now, draw, &effects)
         case .refreshFailed(let ticket, let failure): refreshFailed(ticket, failure, now, draw, &effects)
+        case .signInFailed(let failure): signInFailure = (failure, now.wall)
         case .rejected(let waiter, let generation, let role):
             rejected(waiter, generation, role, now, &effects)
         case .refusalOutlived: outliveRefusal(now, draw, &effects)

@@ -47,6 +47,8 @@ extension CredentialSession {
         distrust = nil
         wanted = nil
         isSignedOut = false
+        // A refresh is of whoever is signed in already.
+        if reason == nil || reason == .authenticate { signInFailure = nil }
         effects.append(.announce(.replaced(generation)))
         if reason != nil, schedule.isExpired(at: now) {
             // Valid by its origin's clock and past by ours: asking again at once would bring the same.

@@ -158,6 +158,20 @@ extension CredentialSession {
         }
     }
 
+    /// What keeps anything valid from coming, whatever a source gives: a person has to do something first; nil: nothing does.
+    package func obstacle(at now: Instant) -> SessionFailure? {
+        if isParked { return .parked }
+        if gate == .terminated { return .gated(.terminated) }
+        guard isRefused, let signIn else { return nil }
+        return .signInNeeded(signIn, retryAfter: nil)
+    }
+
+    /// What is said of an account without a source where one is to be asked: what is held may be at its end.
+    package func absenceOfSource(at now: Instant) -> SessionFailure {
+        let isOver = isRefused || schedule?.isExpired(at: now) == true
+        return isOver ? .signInNeeded(.expired, retryAfter: nil) : .noSource
+    }
+
     /// What is known of the last failures, for an answer.
     func remarks(minValid: Milliseconds, _ now: Instant) -> TokenRemarks {
         TokenRemarks(

@@ -21,7 +21,7 @@ extension CredentialSession {
     /// Whether it is no better than nothing: the token that was just refused, or one that had ended when it came.
     ///
     /// The bearer's own `exp` is judged by the origin's clock as well, where that is known: it may be ours that is wrong.
-    private func isStale(_ fresh: FreshCredential, _ now: Instant) -> Bool {
+    package func isStale(_ fresh: FreshCredential, _ now: Instant) -> Bool {
         if let held, rejectedGeneration == held.generation,
             fresh.credential.bearer.isEqual(to: held.credential.bearer)
         {
@@ -41,9 +41,12 @@ extension CredentialSession {
     ) {
         guard let flight, flight.ticket == ticket else { return }
         self.flight = nil
-        if flight.reason == .authenticate, schedule?.isExpired(at: now) == false {
-            signInFailed(failure, now, &effects)
-            return
+        if flight.reason == .authenticate {
+            signInFailure = (failure, now.wall)
+            guard schedule?.isExpired(at: now) != false else {
+                signInFailed(failure, now, &effects)
+                return
+            }
         }
         if distrust == .rejected { distrust = nil }
         let remaining = isUsable(at: now) ? schedule?.remaining(at: now) ?? .zero : .zero

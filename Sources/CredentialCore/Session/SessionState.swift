@@ -139,6 +139,8 @@ package enum SessionEvent: Sendable {
     case sourceAnswered(RefreshTicket)
     case refreshSucceeded(RefreshTicket, FreshCredential)
     case refreshFailed(RefreshTicket, RefreshFailure)
+    /// What somebody signed in with did not come as far as to be held.
+    case signInFailed(RefreshFailure)
     /// A platform refused the token; nil means the current generation.
     case rejected(waiter: WaiterID, generation: Generation?, role: Role)
     /// What the platform refused it refused for something that is no more, such as a chat: what is held deserves another try.
@@ -217,6 +219,13 @@ package enum SessionFailure: Error, Equatable, Sendable {
     case refusedTooOften(retryAfter: Milliseconds)
     case store(StoreFailure)
     case shuttingDown
+}
+
+extension SessionFailure {
+    /// What a source said that was asked only once.
+    package static func source(_ failure: RefreshFailure) -> SessionFailure {
+        .refresh(failure, retryAfter: failure.retryAfter ?? .zero)
+    }
 }
 
 /// What others are told.

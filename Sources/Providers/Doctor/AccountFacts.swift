@@ -20,6 +20,12 @@ package struct AccountFacts: Sendable {
     package var generation = Generation.none
     /// The last failure of a row.
     package var failure: RefreshFailure?
+    /// Why the last sign-in gave nothing, and when, where none has succeeded since.
+    package var signInFailure: (failure: RefreshFailure, at: WallTime)?
+    /// Whether somebody is signed in whom the platform has not seen on the device that is current now.
+    package var isIdentityUnverified = false
+    /// Whether the source was just asked, and gave nothing.
+    package var isSourceFailing = false
     /// Why it is given up on until something changes.
     package var signIn: SignInReason?
     /// Secrets that the configuration names and nobody has set.
@@ -59,6 +65,6 @@ package struct AccountFacts: Sendable {
     }
 
     /// Something that fails is an error where nothing can be handed out because of it.
-    var severity: Finding.Severity { isUsable ? .warning : .error }
+    var severity: Finding.Severity { isUsable && !isSourceFailing ? .warning : .error }
     var isExpired: Bool { schedule?.isExpired(at: now) == true }
 }

@@ -7,10 +7,20 @@ enum ChatbaseDoctor {
         let refused = facts.platformFailure
         if let refused { findings.append(said(refused, facts)) }
         guard let held = facts.held else { return findings }
+        if facts.isIdentityUnverified {
+            findings.append(
+                Finding(
+                    .warning, .identityUnverified,
+                    "the device was made anew, and Chatbase has not seen the user on it yet: there are no headers until it has",
+                    fix: "whoever asks for headers has it seen; chatauth headers \(name(facts)) does",
+                    requirement: 80))
+        }
+        // While it can be handed out it was another one that was refused.
+        let isRefused = refused?.providerCode == ChatbaseAnswer.invalidTokenCode && !facts.isUsable
         if facts.isExpired {
             findings.append(
                 Finding(
-                    .warning, .identityExpired,
+                    isRefused ? .error : .warning, .identityExpired,
                     "the user is still signed in here, yet the token has ended and the next request will be refused with AUTH_INVALID_JWT",
                     fix: hasSource(facts)
                         ? "chatauth get-token --after-401 \(name(facts)) asks the source for another"
@@ -18,7 +28,7 @@ enum ChatbaseDoctor {
                     requirement: 94))
         }
         findings += ChatbaseClaims.warnings(held.credential.bearer, now: facts.now.wall).compactMap {
-            warning($0, isRefused: refused?.providerCode == ChatbaseAnswer.invalidTokenCode)
+            warning($0, isRefused: isRefused)
         }
         return findings
     }
@@ -37,6 +47,27 @@ enum ChatbaseDoctor {
                 facts.severity, .agentNotFound,
                 "Chatbase does not know the agent, or it is not open to SDKs",
                 fix: "check agent_id, and that the agent is deployed to the SDK channel", requirement: 85,
+                failure: failure)
+        case (_, 402?):
+            Finding(
+                facts.severity, .creditsExhausted, "the credits of the workspace or of the agent are used up",
+                fix: "buy credits, raise the agent's limit, or wait for the next month", failure: failure)
+        case (_, 429?):
+            Finding(
+                facts.severity, .platformLimits,
+                "Chatbase was asked too often, and wants to be left alone for a while",
+                fix: "see which programs use the agent; it is asked again by itself", failure: failure)
+        case (_, 400?):
+            Finding(
+                facts.severity, .requestRefused, "Chatbase does not take the request as one of its own",
+                fix:
+                    "check base_url and what stands between here and there; the token must be a text of its own",
+                failure: failure)
+        case (let code?, 403?) where code.hasPrefix("AUTH_OWNERSHIP"):
+            Finding(
+                facts.severity, .identityRejected,
+                "Chatbase says that what was asked for belongs to another user or device",
+                fix: "chatauth identity logout \(name(facts)), then sign in again", requirement: 99,
                 failure: failure)
         default:
             Finding(

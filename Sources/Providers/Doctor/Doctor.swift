@@ -1,8 +1,9 @@
-package import CredentialCore
+import CredentialCore
 
 /// Explains how an account is: symptoms as the platforms' own tables have them, from what the daemon knows (R63 to R72, R200 to R205).
 ///
-/// A function of facts, without a clock and without a network. The findings that keep a token from being had come first.
+/// A function of facts, without a clock and without a network. The findings that keep a token from being had come first, and of
+/// those the ones that explain the others.
 package enum Doctor {
     /// All that there is to say; never empty.
     package static func findings(_ facts: AccountFacts) -> [Finding] {
@@ -10,6 +11,7 @@ package enum Doctor {
         if findings.isEmpty {
             findings += source(facts)
             findings += platform(facts)
+            findings += signInFailed(facts)
             let said = Set(findings.map(\.code))
             findings += credential(facts).filter { !said.contains($0.code) }
         }
@@ -17,20 +19,6 @@ package enum Doctor {
             findings.append(Finding(.ok, .nothingFound, "nothing is wrong that can be seen from here"))
         }
         return findings.ordered
-    }
-
-    /// What came of asking the source of an account just now.
-    package static func sourceFailing(_ failure: RefreshFailure, of definition: AccountDefinition) -> Finding
-    {
-        guard case .socialPlus(let network) = definition.platform else {
-            return Finding(
-                .error, .sourceFailing, "the source gives no credential now",
-                fix: "see the reason beside it", failure: failure)
-        }
-        let advice = SetbackAdvice(source: failure, definition, network)
-        return Finding(
-            .error, .sourceFailing, "the source gives no token now: " + advice.message, fix: advice.fix,
-            requirement: advice.requirement, failure: failure)
     }
 
     // What stands before everything else: while it does, the rest says nothing.
@@ -68,6 +56,23 @@ package enum Doctor {
         case .described: KindlyDoctor.binding(facts, "the platform", nil)
         case nil: []
         }
+    }
+
+    // What is under way since may have gone well, and whoever tried to sign in still is not.
+    private static func signInFailed(_ facts: AccountFacts) -> [Finding] {
+        if case .socialPlus = facts.definition.platform { return [] }
+        guard let (failure, at) = facts.signInFailure, failure != facts.failure,
+            failure != facts.platformFailure
+        else { return [] }
+        let moment = RFC3339.text(at).map { " (\($0))" } ?? ""
+        return [
+            Finding(
+                facts.held == nil ? facts.severity : .warning, .signInFailed,
+                "the last sign-in gave nothing\(moment), and nobody has signed in since",
+                fix: explanation(failure, facts)?.fix
+                    ?? "have the backend make a token that the platform takes, then \(signIn(facts)) \(facts.definition.name.text)",
+                requirement: 86, failure: failure)
+        ]
     }
 
     private static func credential(_ facts: AccountFacts) -> [Finding] {
@@ -130,8 +135,12 @@ package enum Doctor {
 }
 
 extension [Finding] {
-    /// The worst first, and otherwise as they were found.
+    /// The worst first, of those the causes before their consequences, and otherwise as they were found.
     package var ordered: [Finding] {
-        [.error, .warning, .hint, .ok].flatMap { severity in filter { $0.severity == severity } }
+        let severities: [Finding.Severity] = [.error, .warning, .hint, .ok]
+        return severities.flatMap { severity in
+            let found = filter { $0.severity == severity }
+            return found.filter { !$0.code.isConsequence } + found.filter(\.code.isConsequence)
+        }
     }
 }

@@ -73,6 +73,8 @@ package enum FindingCode: String, Sendable, CaseIterable {
     case sourceWorks = "source_works"
     case platformReached = "platform_reached"
     case platformUnreachable = "platform_unreachable"
+    case platformPathUnknown = "platform_path_unknown"
+    case signInFailed = "sign_in_failed"
 
     // MARK: Kindly
 
@@ -82,6 +84,7 @@ package enum FindingCode: String, Sendable, CaseIterable {
     case chatTokenMissing = "chat_token_missing"
     case chatUnknown = "chat_unknown"
     case strategyMissing = "strategy_missing"
+    case keySuspected = "key_suspected"
     case tokenExpired = "token_expired"
     case algorithmUnfit = "algorithm_unfit"
     case companionInvalid = "companion_invalid"
@@ -100,7 +103,11 @@ package enum FindingCode: String, Sendable, CaseIterable {
 
     case identityExpired = "identity_expired"
     case identityRejected = "identity_rejected"
+    case identityUnverified = "identity_unverified"
     case agentNotFound = "agent_not_found"
+    case creditsExhausted = "credits_exhausted"
+    case platformLimits = "platform_limits"
+    case requestRefused = "request_refused"
     case tokenUnfit = "token_unfit"
 
     // MARK: social.plus
@@ -129,4 +136,18 @@ package enum FindingCode: String, Sendable, CaseIterable {
     case noAccounts = "no_accounts"
     case accountsInTrouble = "accounts_in_trouble"
     case secretMissing = "secret_missing"
+}
+
+extension FindingCode {
+    /// Whether it says what came of something, which another finding may explain.
+    var isConsequence: Bool {
+        switch self {
+        case .sourceFailing, .sourceRefused, .credentialMissing, .credentialExpired, .bindRejected,
+            .bindFailing,
+            .identityRejected, .identityUnverified, .loginFailed, .renewalFailing, .sessionExpired,
+            .signInFailed, .accountsInTrouble:
+            true
+        default: false
+        }
+    }
 }

@@ -125,15 +125,24 @@ enum KindlyDoctor {
         // Without it the platform does not get so far as to look at the credential.
         var causes = facts.isChatTokenMissing ? [chatTokenMissing(facts, .error)] : []
         if let held = facts.held { causes += self.causes(held, facts, bot, failure) }
-        let isExplained = causes.contains { $0.severity == .error }
+        if causes.isEmpty, bot != nil, facts.isPair != false, let held = facts.held,
+            SeenToken(held.credential.bearer) != nil
+        {
+            causes = [
+                Finding(
+                    .error, .keySuspected,
+                    "what the token says of itself is as it must be, so that it is most likely its signature",
+                    fix: advice(facts, bot), requirement: 67)
+            ]
+        }
+        let isExplained = !causes.isEmpty || facts.isPair == false
         let refused = Finding(
             .error, .bindRejected,
             isExplained
                 ? "\(platform) refused the credential; the reason is most likely one that is named here"
                 : "\(platform) refused the credential, and nothing in it says why",
-            fix: isExplained ? nil : advice(facts, bot),
-            requirement: isExplained ? 63 : 67, failure: failure)
-        return [refused] + causes
+            fix: isExplained ? nil : advice(facts, bot), requirement: 63, failure: failure)
+        return causes + [refused]
     }
 
     // What cannot be seen from here.
@@ -147,7 +156,7 @@ enum KindlyDoctor {
                 "the token is opaque, so that only introspection at the identity provider judges it: check its client there, the issuer that is sent, and that the token is still active"
         }
         var advice =
-            "then it is most likely the signature: compare the public half of the key that signs with the one in Kindly's panel (Authenticated chat)"
+            "compare the public half of the key that signs with the one in Kindly's panel (Authenticated chat)"
         if bot.expectedIssuer == nil {
             advice += "; iss cannot be compared here: set expected_issuer to what the panel has"
         }

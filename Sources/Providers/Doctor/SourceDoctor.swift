@@ -1,4 +1,4 @@
-import CredentialCore
+package import CredentialCore
 
 /// Where an account's credentials come from, and what came of asking (R64 to R66, R68 to R70).
 extension Doctor {
@@ -13,7 +13,7 @@ extension Doctor {
         }
         // A session has suppliers of its own, and is explained in its own words.
         if case .socialPlus = facts.definition.platform { return [] }
-        if let failure = facts.failure, let finding = finding(failure, facts) { return [finding] }
+        if let failure = facts.failure, let finding = explanation(failure, facts) { return [finding] }
         if let finding = missing(facts) { return [finding] }
         return unused(facts)
     }
@@ -79,7 +79,21 @@ extension Doctor {
 
     // MARK: What came of asking
 
-    private static func finding(_ failure: RefreshFailure, _ facts: AccountFacts) -> Finding? {
+    /// What came of asking the source just now (`chatauth doctor --online`).
+    package static func checked(_ failure: RefreshFailure, _ facts: AccountFacts) -> Finding {
+        if case .socialPlus(let network) = facts.definition.platform {
+            let advice = SetbackAdvice(source: failure, facts.definition, network)
+            return Finding(
+                facts.severity, .sourceFailing, "the source gives no token now: " + advice.message,
+                fix: advice.fix, requirement: advice.requirement, failure: failure)
+        }
+        return explanation(failure, facts)
+            ?? Finding(
+                facts.severity, .sourceFailing, "the source gives no credential that can be used",
+                fix: advice(failure), failure: failure)
+    }
+
+    static func explanation(_ failure: RefreshFailure, _ facts: AccountFacts) -> Finding? {
         // What the platform said is explained in its own words.
         guard failure.party == .source else { return nil }
         let name = facts.definition.name.text
@@ -95,7 +109,9 @@ extension Doctor {
         case .callbackRejected:
             return Finding(
                 facts.severity, .callbackRejected,
-                "the handler answered with an error, or its connection ended",
+                failure.cause == nil
+                    ? "the handler answered with an error, or its connection ended"
+                    : "the handler's answer cannot be taken",
                 fix: "look at the log of the program that chatauth handler list names", requirement: 6,
                 failure: failure)
         case .otherUser:
@@ -151,8 +167,24 @@ extension Doctor {
         case .unreachable, .timeout, .tls, .upstreamError, .malformed, .tooLarge, .sourceUnavailable,
             .overloaded, .clientRefused, .issuerMismatch, .notBearer, .unverified, .storeFull:
             return Finding(
-                facts.severity, .sourceFailing, "asking for a credential failed",
-                fix: "chatauth account check \(name) asks again and says what came of it", failure: failure)
+                facts.severity, .sourceFailing, "the source gives no credential", fix: advice(failure),
+                failure: failure)
+        }
+    }
+
+    private static func advice(_ failure: RefreshFailure) -> String {
+        switch failure.kind {
+        case .unreachable, .timeout, .tls:
+            "check the source's address, proxy and ca_file, and that what it leads to runs"
+        case .upstreamError, .malformed, .tooLarge:
+            "look at the log of what the source leads to: it must answer 200 with one JSON object"
+        case .sourceUnavailable: "put there what the source's configuration refers to"
+        case .overloaded: "wait: what has been failing is asked again by itself"
+        case .clientRefused: "compare client_id and client secret with the server's"
+        case .issuerMismatch, .notBearer, .unverified:
+            "compare the source's issuer and client with the server's"
+        case .storeFull: "free space in the state directory"
+        default: "see the reason beside it"
         }
     }
 }
