@@ -103,9 +103,11 @@ private struct Walker {
         switch event {
         case .exchangeSucceeded(let id, _, _), .exchangeFailed(let id, _), .revoked(let id),
             .revocationFailed(let id, _), .revocationCutShort(let id, _), .offered(_, let id, _):
-            // What is over is out no more; what was not expected in this way still is, and an answer that was taken goes on.
+            // What is over is out no more; what was not expected in this way still is, and an answer that was taken goes on. A
+            // revocation that nobody waits for may end without a word: the platform ended the session before.
+            let wasRevoking = bench.session.isRevoking
             let effects = bench.apply(event)
-            var isIgnored = effects.isEmpty
+            var isIgnored = effects.isEmpty && bench.session.isRevoking == wasRevoking
             if case .answer(_, .failure(.renewalUnknown))? = effects.first { isIgnored = true }
             if !isIgnored { out.remove(id) }
             judge(effects, before)
