@@ -16,6 +16,8 @@ extension RPCServer {
         let grip: Grip
         let generation: Generation
         var answers: [Answer]
+        /// Whether a record before it is missing that answers here may rest on.
+        var isSpoiled = false
 
         struct Answer {
             let call: Call
@@ -177,7 +179,7 @@ extension RPCServer {
         call.answer { writer in result.withSpan { writer.raw($0) } }
     }
 
-    private func countRepeat(
+    func countRepeat(
         _ client: Client, _ grip: Grip, _ method: Method, _ hasCredential: Bool = true
     ) {
         let isListed = grip.hasRepeats
@@ -246,53 +248,5 @@ extension RPCServer {
             connection: client.connection.id, method: method.rawValue, account: grip.account.name,
             generation: hasCredential ? grip.auditedGeneration : nil, decision: decision,
             reason: hasCredential ? nil : "chat_token")
-    }
-}
-
-extension RPCServer: AuditObserver {
-    /// Lets the secret leave that waited for its record, or refuses it with `audit_unwritable`.
-    package func auditDidWrite(_ token: UInt64, isWritten: Bool) {
-        guard let handout = handouts.removeValue(forKey: token) else { return }
-        let grip = handout.grip
-        if grip.handout == token {
-            grip.handout = nil
-            grip.isWritten = isWritten
-            if !isWritten {
-                grip.auditedGeneration = .none
-                grip.chatToken = nil
-            }
-        }
-        var isFirst = true
-        for answer in handout.answers {
-            if let refusal = isWritten ? objection(to: answer, of: handout) : Self.auditUnwritable {
-                answer.call.fail(refusal)
-                continue
-            }
-            counters.calledHandouts += 1
-            if !isFirst, grip.auditedGeneration == handout.generation {
-                countRepeat(handout.client, grip, answer.call.method, answer.hasCredential)
-            }
-            isFirst = false
-            answer.call.answer { writer in answer.result.withSpan { writer.raw($0) } }
-        }
-    }
-
-    private static var auditUnwritable: CallFailure {
-        CallFailure(
-            .auditUnwritable, "the audit log cannot be written, so nothing is handed out",
-            retryAfter: .seconds(1))
-    }
-
-    /// What happened while the record was on its way and forbids the hand-out.
-    private func objection(to answer: Handout.Answer, of handout: Handout) -> CallFailure? {
-        let account = handout.grip.account
-        guard !account.isGone, role(of: handout.client, handout.grip) != nil else { return .accountUnknown }
-        if let failure = account.session.standingFailure {
-            return CallFailure(failure, account: account.name)
-        }
-        let isSignedOut =
-            account.session.held == nil || account.session.signedOutGeneration > handout.generation
-        guard answer.hasCredential, isSignedOut else { return nil }
-        return CallFailure(.signInNeeded(.signedOut, retryAfter: nil), account: account.name)
     }
 }

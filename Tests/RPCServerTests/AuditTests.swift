@@ -121,6 +121,31 @@ import Testing
         #expect(client.take().contains(#""auth_state":"anonymous""#))
     }
 
+    @Test func `a record that is written makes up for none before it that is not`() throws {
+        let bot = KindlyBot()
+        let (stage, client) = try bot.stage(KindlyBot.account(hasSource: false))
+        let headers = #"{"jsonrpc":"2.0","id":1,"method":"headers.get","params":{"account":"bot"}}"# + "\n"
+        stage.audit.isHeld = true
+        stage.receive(headers, from: client)
+        stage.run()
+        _ = stage.call(
+            try #require(stage.connect()), "credentials.save", #"{"account":"bot","id_token":"e30.e30.eA"}"#)
+        stage.receive(Self.get, from: client)
+        #expect(
+            stage.audit.lines == [
+                "handed_out uid=1000 headers.get bot chat_token", "handed_out uid=1000 token.get bot g1",
+            ])
+        stage.audit.isHeld = false
+        stage.audit.isWritable = false
+        #expect(stage.audit.completeOne())
+        stage.audit.isWritable = true
+        stage.run()
+        #expect(client.takeLines() == [Self.unwritable, Self.unwritable])
+        stage.audit.forget()
+        #expect(stage.ask(client, String(headers.dropLast())).contains("chat-token"))
+        #expect(stage.audit.lines == ["handed_out uid=1000 headers.get bot g1"])
+    }
+
     @Test func `each generation and each connection has its record`() throws {
         let (stage, first) = try Stage.serving()
         let second = try #require(stage.connect())
