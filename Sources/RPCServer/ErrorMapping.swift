@@ -8,9 +8,18 @@ extension CallFailure {
     ///
     /// `definition` is given for who may know how the account is configured: the message then names its platform, files and secrets.
     init(_ failure: SessionFailure, of account: Account?, naming definition: AccountDefinition? = nil) {
-        // Of what was given up on the reason is kept by whoever said no.
-        let cause = account.flatMap { $0.platform?.bindFailure ?? $0.session.failures.last }
-        self.init(failure, account: account?.name, naming: definition, because: cause)
+        self.init(
+            failure, account: account?.name, naming: definition,
+            because: account.flatMap { Self.cause(of: failure, $0) })
+    }
+
+    // Of what was given up on the reason is kept by whoever said no: the platform's is with what was shown to it.
+    private static func cause(of failure: SessionFailure, _ account: Account) -> RefreshFailure? {
+        let ofRefresh = account.session.failures.last
+        return switch failure {
+        case .signInNeeded(.refusedWithoutReason, _), .signInNeeded(.grantDead, _): ofRefresh
+        default: account.platform?.bindFailure ?? ofRefresh
+        }
     }
 
     /// `cause`: what was answered last, where an account was given up on because of that.

@@ -23,6 +23,8 @@ final class KindlyBot {
     var invalidateStatus = 200
     var invalidateFailure: FetchFailure?
     var isBackendDown = false
+    /// What a backend that is down answers.
+    var backendStatus = 503
     /// What `connect` calls the chat; nil: as it was asked.
     var chatName: String?
     /// The bearers with which chats were to be unbound.
@@ -35,7 +37,7 @@ final class KindlyBot {
     func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
         if request.url.text.hasPrefix("https://backend.example/") {
             bodies.append(request.body.map(PlatformAnswers.text) ?? "")
-            if isBackendDown { return PlatformAnswers.json(503, "") }
+            if isBackendDown { return PlatformAnswers.json(backendStatus, "") }
             return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
         }
         let prefixes = ["bot", "other"].map { "https://\($0).example/chatbubble/v2/" }

@@ -32,6 +32,31 @@ import Testing
         #expect(!ask(stage, client, "account.show").contains("last_sign_in_error"))
     }
 
+    @Test func `what the source refused is told with its own words, whatever the platform said before`()
+        throws
+    {
+        let bot = KindlyBot()
+        let (stage, client) = try bot.stage()
+        stage.advance(.seconds(10))
+        bot.bindStatus = 500
+        bot.issued = "token-2"
+        _ = stage.call(client, "auth.refresh", #"{"account":"bot"}"#)
+        bot.isBackendDown = true
+        bot.backendStatus = 403
+        var told = ""
+        for _ in 1...4 {
+            told = stage.call(client, "auth.refresh", #"{"account":"bot"}"#)
+            stage.advance(.seconds(30))
+        }
+        #expect(bot.binds.map(\.bearer).contains("token-2"))
+        #expect(
+            told
+                == Expected.error(
+                    120, "the source refused three times without a reason (status 403); see chatauth status",
+                    "sign_in_needed", retryable: true,
+                    rest: #","retry_after_seconds":3600,"http_status":403,"account":"bot""#))
+    }
+
     @Test func `a check says when the platform refuses what the source gives`() throws {
         agent.issued = "bad"
         let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
