@@ -70,7 +70,7 @@ package final class Account {
     func nextWakeUp(at now: Instant) -> BootTime? {
         [
             session.nextWakeUp(at: now), check?.deadline, platform?.binding?.nextWakeUp(at: now),
-            nextSessionWakeUp(at: now),
+            nextSessionWakeUp(at: now), platform?.showing.lazy.map(\.deadline).min(),
         ].compactMap { $0 }.min()
     }
     var scheduledWake: BootTime?

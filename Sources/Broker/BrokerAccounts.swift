@@ -84,6 +84,7 @@ extension Broker {
         apply(.wokeUp, to: account)
         apply(.wokeUp, toBindingOf: account)
         wakeSession(of: account)
+        wakeShowing(of: account)
         wakeCheck(of: account)
     }
 

@@ -61,6 +61,12 @@ extension Broker {
         !unreviewed.isEmpty || reconfiguration != nil || requester.owesRefusals
     }
 
+    /// Sees to it that an account is woken when it has something to do next.
+    func scheduleWake(of account: Account) {
+        wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: clock.now))
+        scheduleWake()
+    }
+
     func scheduleWake() {
         let grants = keeper.nextWakeUp ?? .distantFuture
         var next = grants

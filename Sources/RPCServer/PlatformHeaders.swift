@@ -12,7 +12,9 @@ extension RPCServer {
         _ call: Call, _ account: Account, _ role: Role, _ parameters: borrowing Parameters, route: String?
     ) throws(CallFailure) -> Bool {
         switch account.definition.platform {
-        case .chatbase: try answerChatbaseHeaders(call, account, wait: timeToWait(parameters, call))
+        case .chatbase:
+            try answerChatbaseHeaders(
+                call, account, until: broker.clock.now.boot + timeToWait(parameters, call))
         case .kindly(let bot):
             guard let route = KindlyRoute(route, of: bot) else {
                 throw CallFailure(
@@ -29,13 +31,13 @@ extension RPCServer {
     // MARK: Chatbase
 
     private func answerChatbaseHeaders(
-        _ call: Call, _ account: Account, wait: Milliseconds
+        _ call: Call, _ account: Account, until deadline: BootTime
     ) throws(CallFailure) {
         try requireOpenStore()
         if let failure = account.session.standingFailure {
             throw CallFailure(failure, account: account.name)
         }
-        withShownDevice(call, account, wait) { [unowned self] device in
+        withShownDevice(call, account, until: deadline) { [unowned self] device in
             let held = account.session.held
             let headers = ChatbaseRequests.headers(device: device, stored: held?.credential)
             // Nobody but the server says that an identity is over: it is sent until then, and said to be stale (R94).
@@ -48,9 +50,9 @@ extension RPCServer {
         }
     }
 
-    /// Goes on with the device once nobody is signed in whom the server has not seen on it; who does not wait is sent away meanwhile.
+    /// Goes on with the device once nobody is signed in whom the server has not seen on it, and not behind the deadline.
     private func withShownDevice(
-        _ call: Call, _ account: Account, _ wait: Milliseconds, _ body: @escaping (DeviceID) -> Void
+        _ call: Call, _ account: Account, until deadline: BootTime, _ body: @escaping (DeviceID) -> Void
     ) {
         broker.withDevice(of: account) { [unowned self] outcome in
             // It may have been stopped or configured anew while the device went to the disk.
@@ -62,13 +64,12 @@ extension RPCServer {
             case .success(let device) where !broker.isIdentityUnshown(account): return body(device)
             case .success: break
             }
-            guard wait > .zero else {
-                broker.showIdentity(of: account) { _ in }
-                return fail(call, .session(.failure(.deadlineExceeded(retryAfter: .seconds(1)))), account)
-            }
-            broker.showIdentity(of: account) { [unowned self] answer in
+            let waiter = wait(call, forRefreshOf: account) { [unowned self] answer in
                 guard case .done = answer else { return fail(call, answer, account) }
-                withShownDevice(call, account, wait, body)
+                withShownDevice(call, account, until: deadline, body)
+            }
+            broker.showIdentity(of: account, until: deadline) { [unowned self] answer in
+                self.broker(answers: waiter, for: account, answer)
             }
         }
     }

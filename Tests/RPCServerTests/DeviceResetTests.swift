@@ -104,6 +104,35 @@ import Testing
         #expect(client.take().contains(new))
     }
 
+    @Test func `whoever waits for headers waits no longer than it said, and one that goes is forgotten`()
+        throws
+    {
+        let (stage, client, _) = try signedIn()
+        let other = try #require(stage.connect())
+        let gone = try #require(stage.connect())
+        stage.fetcher.backend = nil
+        begin("device.reset", stage, client)
+        stage.run()
+        let wait =
+            #"{"jsonrpc":"2.0","id":1,"method":"headers.get","params":{"account":"desk","wait":3}}"# + "\n"
+        stage.receive(wait, from: other)
+        stage.receive(wait, from: gone)
+        stage.run()
+        gone.close(flush: false)
+        stage.advance(.seconds(2))
+        #expect(other.receivedBytes == 0)
+        stage.advance(.seconds(1))
+        #expect(
+            other.take() == Expected.error(
+                500, "no valid token within the time to wait", "deadline_exceeded", retryable: true,
+                rest: #","retry_after_seconds":1,"account":"desk""#) + "\n")
+        #expect(stage.fetcher.out.count == 1)
+        stage.fetcher.backend = { [agent] in agent.answer($0) }
+        stage.run()
+        #expect(other.receivedBytes == 0)
+        #expect(agent.headers(stage, other).contains("X-User-Token"))
+    }
+
     @Test
     func `while the platform cannot be asked there are no headers, and the next who wants some asks again`()
         throws

@@ -58,6 +58,20 @@ import Testing
         #expect(bot.binds.count == 1)
     }
 
+    @Test func `chats that come while a bind is out pile nothing up, and the last one is bound`() throws {
+        let (stage, client) = try bot.stage()
+        stage.fetcher.backend = nil
+        _ = attach(stage, client, "its-own", token: "first")
+        for number in 0..<3000 {
+            #expect(attach(stage, client, "its-own", token: "t\(number)").contains(#""attached":true"#))
+        }
+        #expect(stage.fetcher.out.count == 1)
+        stage.fetcher.backend = { [bot] in bot.answer($0) }
+        stage.run()
+        #expect(bot.binds.suffix(2).map(\.chat) == ["its-own", "its-own"])
+        #expect(bot.binds.count == 3)
+    }
+
     @Test func `two that come at once come one after the other, and each is told of its own`() throws {
         let (stage, client) = try bot.stage()
         for (id, chat) in [(1, "first"), (2, "second")] {

@@ -47,8 +47,9 @@ package final class AccountPlatform {
 
     /// Why the identity that is about to be forgotten is no longer one; nil: somebody signed out.
     var dropCause: RefreshFailure?
-    /// Whoever waits until the identity was shown for the device that is current now.
-    var showing: [(BrokerAnswer) -> Void] = []
+    /// Whether the identity is being shown for the device that is current now, and whoever waits for that, and until when.
+    var isShowing = false
+    var showing: [(deadline: BootTime, completion: (BrokerAnswer) -> Void)] = []
 
     /// A token that the server took: for which device, and whose it says that it is.
     struct VerifiedToken {

@@ -21,16 +21,19 @@ extension Broker {
     static func bindTraits(of definition: AccountDefinition) -> BindSession.Traits? {
         switch definition.platform {
         case .kindly(let bot):
-            BindSession.Traits(chat: bot.connecting, deadline: deadline(of: bot.transport))
+            // Its turn may come behind one that was given up, and that is not broken off.
+            BindSession.Traits(chat: bot.connecting, deadline: deadline(of: bot.transport, requests: 2))
         case .described(let bind) where bind.order == .behind:
             BindSession.Traits(deadline: deadline(of: bind.transport))
         case .chatbase, .socialPlus, .described, nil: nil
         }
     }
 
-    // A request waits for its turn for a while, and then takes what it may.
-    private static func deadline(of transport: PlatformTransport) -> Milliseconds {
-        Milliseconds(transport.timeout.count + 2000)
+    // A request waits at the worker for a while, and then takes what it may.
+    private static func deadline(
+        of transport: PlatformTransport, requests: Int64 = 1
+    ) -> Milliseconds {
+        Milliseconds(transport.timeout.count * requests + 2000)
     }
 
     /// Brings the binding in line with the session: whether it works, and what it holds.
@@ -88,8 +91,7 @@ extension Broker {
         case .bound, .failed, .chatAttached, .chatReset: tellWarnings(of: account)
         default: break
         }
-        wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: clock.now))
-        scheduleWake()
+        scheduleWake(of: account)
     }
 
     private func carryOut(_ effect: BindEffect, for account: Account) {

@@ -10,8 +10,7 @@ extension Broker {
         _ completion: @escaping (Result<KindlyChat, RefreshFailure>) -> Void
     ) {
         guard let lane = account.platform?.lane(of: chat) else { return completion(.failure(.platformGone)) }
-        lane.enter { [caller] leave in
-            guard !attempt.isOver else { return leave() }
+        lane.enter(attempt) { [caller] leave in
             // The platform may have given it another name, or somebody else another token.
             if let known = account.chat, known.isKnownToPlatform,
                 known.isAttached || known.token !== chat.token
@@ -44,8 +43,7 @@ extension Broker {
             return completion(.failure(.platformGone))
         }
         let binding = BindingToEnd(bot: bot, chat: chat, credential: credential)
-        lane.enter { [weak self, caller] leave in
-            guard !attempt.isOver else { return leave() }
+        lane.enter(attempt) { [weak self, caller] leave in
             attempt.proceed {}
             lane.bindBegan()
             caller.send(

@@ -189,7 +189,7 @@ extension Broker {
             apply(.tokenExpired, toSessionOf: account)
         }
         logInByItself(account)
-        wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: now))
+        scheduleWake(of: account)
     }
 
     /// Logs in where the account is to be logged in from its start on; what fails is tried again after a growing pause.

@@ -80,8 +80,7 @@ extension Broker {
             }
         }
         platform.work.isBusy = false
-        wakes.schedule(account, at: isShuttingDown ? nil : account.nextWakeUp(at: clock.now))
-        scheduleWake()
+        scheduleWake(of: account)
     }
 
     /// Carries out what takes no time.

@@ -1,4 +1,4 @@
-import CredentialCore
+package import CredentialCore
 import Log
 import Providers
 
@@ -46,20 +46,38 @@ extension Broker {
 
     /// Has the server see the identity beside the device that is current now, where it has not.
     ///
-    /// `completion` gets `done` once that is decided, one way or the other, and else why it is not.
-    package func showIdentity(of account: Account, completion: @escaping (BrokerAnswer) -> Void) {
+    /// `completion` gets `done` once that is decided, one way or the other, and else why it is not; at `deadline` that it is not yet.
+    package func showIdentity(
+        of account: Account, until deadline: BootTime = .distantFuture,
+        completion: @escaping (BrokerAnswer) -> Void
+    ) {
         guard let platform = account.platform, isIdentityUnshown(account) else { return completion(.done) }
-        platform.showing.append(completion)
-        guard platform.showing.count == 1 else { return }
+        platform.showing.append((deadline, completion))
+        guard !platform.isShowing else { return wakeShowing(of: account) }
+        platform.isShowing = true
         let ended: (BrokerAnswer) -> Void = { answer in
             let waiting = platform.showing
             platform.showing = []
-            for completion in waiting { completion(answer) }
+            platform.isShowing = false
+            for one in waiting { one.completion(answer) }
         }
         command(account) { failure in
             ended(.session(.failure(failure)))
         } begin: { [weak self] attempt in
             self?.show(account, attempt, ended)
+        }
+        wakeShowing(of: account)
+    }
+
+    /// Sends away whoever has waited long enough.
+    func wakeShowing(of account: Account) {
+        guard let platform = account.platform, !platform.showing.isEmpty else { return }
+        let now = clock.now.boot
+        let late = platform.showing.filter { $0.deadline <= now }
+        platform.showing.removeAll { $0.deadline <= now }
+        scheduleWake(of: account)
+        for one in late {
+            one.completion(.session(.failure(.deadlineExceeded(retryAfter: .seconds(1)))))
         }
     }
 

@@ -6,8 +6,8 @@ import Secrets
 ///
 /// Difficulty: a request that has left cannot be called back; the platform may carry it out long after whoever wanted it has gone, and
 /// behind one that came later. So none is broken off: it comes back to nobody, what it did is remembered, and the next one waits for it, the
-/// unbind of a sign-out above all. Invariant: a request begins only when the one before it has come back, and each one does: at the
-/// latest a second after its time-out.
+/// unbind of a sign-out above all. Invariants: a request begins only when the one before it has come back, and each one does: at the
+/// latest a second after its time-out, counted from when it left; one that nobody wants any more before its turn comes is not kept.
 final class ChatLane {
     /// A credential that was shown to the platform for the chat.
     struct Shown {
@@ -29,8 +29,15 @@ final class ChatLane {
     private(set) var isBinding = false
     /// The sign-out that was asked for last, while the platform has not been told.
     private(set) var unbinding: Unbinding?
-    private var waiting: [(@escaping () -> Void) -> Void] = []
+    private var waiting: [Entry] = []
     private var isTaken = false
+    private var isGoingOn = false
+    private struct Entry {
+        /// Nil: whatever happens, it is for others that it is done.
+        let attempt: Attempt?
+        let request: (@escaping () -> Void) -> Void
+    }
+
     // What is out was shown before everything was to be forgotten.
     private var isForgetting = false
 
@@ -44,19 +51,30 @@ final class ChatLane {
 
     // MARK: Turns
 
-    /// Has `request` begin when it is its turn, which may be now; it calls what it is given when it has come back.
-    func enter(_ request: @escaping (@escaping () -> Void) -> Void) {
-        waiting.append(request)
-        if !isTaken { goOn() }
+    /// Has `request` begin when it is its turn, which may be now, unless the attempt that it is part of is over by then; it calls what
+    /// it is given when it has come back.
+    func enter(
+        _ attempt: Attempt? = nil, _ request: @escaping (@escaping () -> Void) -> Void
+    ) {
+        // Whoever gives requests up as fast as it makes them piles up nothing.
+        waiting.removeAll { $0.attempt?.isOver ?? false }
+        waiting.append(Entry(attempt: attempt, request: request))
+        goOn()
     }
 
+    // A loop: a request that comes back at once must not begin the next one upon the stack of the last.
     private func goOn() {
-        guard !waiting.isEmpty else { return }
-        isTaken = true
-        let request = waiting.removeFirst()
-        request { [self] in
-            isTaken = false
-            goOn()
+        guard !isGoingOn else { return }
+        isGoingOn = true
+        defer { isGoingOn = false }
+        while !isTaken, !waiting.isEmpty {
+            let entry = waiting.removeFirst()
+            if entry.attempt?.isOver ?? false { continue }
+            isTaken = true
+            entry.request { [self] in
+                isTaken = false
+                goOn()
+            }
         }
     }
 
