@@ -117,6 +117,26 @@ private func bot(
         #expect(findings.allSatisfy { $0.severity == .error && $0.fix != nil })
     }
 
+    @Test func `what was only reported as refused is said as well`() throws {
+        let given = try facts(nil, provider: .generic) {
+            $0.signIn = .credentialRejected
+            $0.isUsable = false
+        }
+        #expect(summary(given) == ["error credential_rejected"])
+        #expect(Doctor.findings(given)[0].fix?.contains("chatauth auth refresh bot") == true)
+        let agent = PlatformDefinition.chatbase(
+            ChatbaseDefinition(agentID: "a", baseURL: try HTTPURL("https://c.example/api")))
+        let desk = try facts(agent, provider: .chatbase) { $0.signIn = .credentialRejected }
+        #expect(summary(desk) == ["error credential_rejected"])
+        let saved = try facts(nil, provider: .generic, source: nil) {
+            $0.handlers = []
+            $0.signIn = .credentialRejected
+            $0.isUsable = false
+        }
+        #expect(summary(saved) == ["error credential_rejected", "error source_missing"])
+        #expect(Doctor.findings(saved)[0].fix == "chatauth save bot with a new one")
+    }
+
     @Test func `R86: a sign-in that failed is said until one succeeds, once`() throws {
         let failure = RefreshFailure(.rejected, httpStatus: 401, party: .platform)
         let well = try facts(nil, provider: .generic) { $0.signInFailure = (failure, now.wall) }

@@ -68,6 +68,27 @@ import Testing
                 + #""http_status":401,"provider_code":"AUTH_INVALID_JWT"}}}"#)
     }
 
+    @Test func `a check says what is to be done where what the source gives was refused twice`() throws {
+        let stage = try Stage(accounts: [Definitions.http("bot")])
+        var serial = 0
+        stage.fetcher.backend = { _ in
+            serial += 1
+            return PlatformAnswers.json(200, #"{"token":"t\#(serial)"}"#)
+        }
+        let client = try #require(stage.connect())
+        _ = stage.call(client, "token.get", #"{"account":"bot"}"#)
+        for generation in 1...2 {
+            stage.advance(.seconds(2))
+            _ = stage.call(client, "token.reject", #"{"account":"bot","generation":\#(generation)}"#)
+        }
+        #expect(
+            stage.call(client, "account.check", #"{"account":"bot"}"#).contains(
+                "the platform refused the credential and the one after it; chatauth auth refresh asks again"))
+        #expect(
+            stage.call(client, "account.doctor", #"{"account":"bot"}"#).contains(
+                #""severity":"error","code":"credential_rejected""#))
+    }
+
     @Test func `a check says that what the source gives has ended, or that nothing gives another`() throws {
         let stage = try Stage(accounts: [Definitions.http("bot"), Definitions.plain("saved")])
         stage.fetcher.backend = { _ in PlatformAnswers.json(200, #"{"token":"t","expires_in":-5}"#) }

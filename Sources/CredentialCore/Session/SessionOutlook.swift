@@ -163,7 +163,7 @@ extension CredentialSession {
         if isParked { return .parked }
         if gate == .terminated { return .gated(.terminated) }
         guard isRefused, let signIn else { return nil }
-        return .signInNeeded(signIn, retryAfter: nil)
+        return .signInNeeded(signIn, retryAfter: traits.hasSource ? pause(now) : nil)
     }
 
     /// What is said of an account without a source where one is to be asked: what is held may be at its end.
@@ -192,11 +192,15 @@ extension CredentialSession {
         if let standingFailure { return standingFailure }
         if isShuttingDown { return .shuttingDown }
         if isHeldBack { return .signInNeeded(.signedOut, retryAfter: nil) }
-        let retryAfter = nextAttempt(at: now).map { $0 - now.boot } ?? Self.attemptSpacing
+        let retryAfter = pause(now)
         if let signIn { return .signInNeeded(signIn, retryAfter: traits.hasSource ? retryAfter : nil) }
         guard traits.hasSource else { return absence }
         guard let last = failures.last else { return .deadlineExceeded(retryAfter: retryAfter) }
         return .refresh(last, retryAfter: retryAfter)
+    }
+
+    private func pause(_ now: Instant) -> Milliseconds {
+        nextAttempt(at: now).map { $0 - now.boot } ?? Self.attemptSpacing
     }
 
     /// What a waiter is told when the refresh that it waited for gave nothing.

@@ -11,6 +11,7 @@ package enum Doctor {
         if findings.isEmpty {
             findings += source(facts)
             findings += platform(facts)
+            findings += reported(facts, findings)
             findings += signInFailed(facts)
             let said = Set(findings.map(\.code))
             findings += credential(facts).filter { !said.contains($0.code) }
@@ -56,6 +57,26 @@ package enum Doctor {
         case .described: KindlyDoctor.binding(facts, "the platform", nil)
         case nil: []
         }
+    }
+
+    // What a platform was not asked itself is known from whoever used the credential.
+    private static func reported(_ facts: AccountFacts, _ said: [Finding]) -> [Finding] {
+        if case .socialPlus = facts.definition.platform { return [] }
+        guard facts.signIn == .credentialRejected || facts.signIn == .refused,
+            !said.contains(where: { $0.code == .bindRejected || $0.code == .identityRejected })
+        else { return [] }
+        let name = facts.definition.name.text
+        let hasSource = facts.definition.source != nil || facts.handlers.contains(.credentialFetch)
+        return [
+            Finding(
+                .error, .credentialRejected,
+                hasSource
+                    ? "the credential was reported as refused, and so was the one before it: the source is left alone for an hour"
+                    : "the credential was reported as refused, and nothing gives another",
+                fix: hasSource
+                    ? "see with whoever uses it why the platform refuses what the source gives; chatauth auth refresh \(name) asks again at once"
+                    : "chatauth save \(name) with a new one")
+        ]
     }
 
     // What is under way since may have gone well, and whoever tried to sign in still is not.
@@ -140,7 +161,7 @@ extension [Finding] {
         let severities: [Finding.Severity] = [.error, .warning, .hint, .ok]
         return severities.flatMap { severity in
             let found = filter { $0.severity == severity }
-            return found.filter { !$0.code.isConsequence } + found.filter(\.code.isConsequence)
+            return FindingCode.Rank.allCases.flatMap { rank in found.filter { $0.code.rank == rank } }
         }
     }
 }

@@ -75,6 +75,7 @@ package enum FindingCode: String, Sendable, CaseIterable {
     case platformUnreachable = "platform_unreachable"
     case platformPathUnknown = "platform_path_unknown"
     case signInFailed = "sign_in_failed"
+    case credentialRejected = "credential_rejected"
 
     // MARK: Kindly
 
@@ -139,15 +140,23 @@ package enum FindingCode: String, Sendable, CaseIterable {
 }
 
 extension FindingCode {
-    /// Whether it says what came of something, which another finding may explain.
-    var isConsequence: Bool {
+    /// What a finding is to others: whoever reads from the top meets what explains the rest first.
+    enum Rank: CaseIterable {
+        case cause
+        /// What came of something, which another finding may explain.
+        case consequence
+        /// What is not there, which may be because of what was tried.
+        case absence
+    }
+
+    var rank: Rank {
         switch self {
-        case .sourceFailing, .sourceRefused, .credentialMissing, .credentialExpired, .bindRejected,
-            .bindFailing,
+        case .sourceFailing, .sourceRefused, .credentialExpired, .bindRejected, .bindFailing,
             .identityRejected, .identityUnverified, .loginFailed, .renewalFailing, .sessionExpired,
             .signInFailed, .accountsInTrouble:
-            true
-        default: false
+            .consequence
+        case .sourceMissing, .credentialMissing: .absence
+        default: .cause
         }
     }
 }

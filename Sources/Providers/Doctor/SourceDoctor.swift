@@ -32,7 +32,8 @@ extension Doctor {
                 fix: "\(signIn(facts)) \(name)")
         }
         if hasSource {
-            guard !facts.isUsable, facts.held == nil else { return nil }
+            guard !facts.isUsable, facts.held == nil, facts.signIn == nil, facts.platformFailure == nil
+            else { return nil }
             return Finding(
                 .warning, .credentialMissing, "nothing was fetched yet",
                 fix: "chatauth account check \(name) asks the source now")
