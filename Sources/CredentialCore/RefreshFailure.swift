@@ -16,6 +16,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
     /// A failure of a port, kept so that people can be told which one.
     package enum Cause: Equatable, Sendable {
         case fetch(FetchFailure)
+        /// Nothing was sent: how the requests before it failed that went to the same origin.
+        case origin(Trouble)
         case file(FileFailure)
         /// No secret of that name was set.
         case secretMissing(SecretName)
@@ -29,6 +31,13 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case calledOver(WallTime)
         /// The platform does not know the chat that something was to be bound to, or not its token.
         case chatUnknown
+    }
+
+    /// How an origin is down.
+    package enum Trouble: Equatable, Sendable {
+        /// It answers with that status.
+        case status(Int)
+        case fetch(FetchFailure)
     }
 
     /// Who was asked when it failed: callers are told, and refusals of the one are not counted with those of the other.

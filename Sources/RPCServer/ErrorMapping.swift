@@ -50,7 +50,8 @@ extension CallFailure {
             )
         case .noSource:
             self.init(
-                .noSource, "the account has no source to get a credential from; chatauth save gives it one")
+                .noSource,
+                "the account has no source to get a credential from; chatauth doctor says how to give it one")
         case .signInNeeded(let reason, let retryAfter):
             switch reason {
             case .refusedWithoutReason:
@@ -170,7 +171,7 @@ extension CallFailure {
         case .tooLarge where isPlatform: (.upstreamError, "the answer of " + whoever + " is too large")
         case .sourceUnavailable: (.upstreamError, whoever + " could not be asked" + detail)
         case .overloaded where isPlatform:
-            (.overloaded, whoever + " is failing or busy; asked again later")
+            (.overloaded, whoever + " is failing or busy" + detail + "; asked again later")
         case .otherUser:
             (
                 .credentialRejected,
@@ -192,7 +193,8 @@ extension CallFailure {
         case .stale where isPlatform: (.staleCredential, whoever + " took the credential" + detail)
         case .stale:
             (.staleCredential, "the source gave a token that had expired, or the one that was just refused")
-        case .overloaded: (.overloaded, "the source's origin is failing or busy; asked again later")
+        case .overloaded:
+            (.overloaded, "the source's origin is failing or busy" + detail + "; asked again later")
         case .grantMissing:
             (.signInNeeded, "no grant was imported; chatauth grant import brings one")
         case .grantParked:

@@ -6,7 +6,8 @@ extension CallFailure {
     /// What is known of a failure beyond its kind: nothing, or a colon and a few words.
     static func detail(_ failure: RefreshFailure, _ definition: AccountDefinition? = nil) -> String {
         switch failure.cause {
-        case .fetch(let cause): ": " + words(for: cause)
+        case .fetch(let cause), .origin(.fetch(let cause)): ": " + words(for: cause)
+        case .origin(.status(let status)): ": status \(status)"
         case .file(let cause): ": " + words(for: cause, definition?.references(of: failure.party) ?? [])
         case .secretMissing(let name):
             definition == nil

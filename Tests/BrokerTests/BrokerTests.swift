@@ -304,6 +304,10 @@ import Testing
         #expect(stage.fetcher.all.count == 12)
         stage.advance(.seconds(29))
         #expect(stage.fetcher.out.isEmpty)
+        // Whoever was sent away knows what is wrong with it.
+        #expect(
+            stage.account("a1999")?.session.failures.last
+                .map { $0.kind == .overloaded && $0.cause == .origin(.fetch(.connectionFailed)) } == true)
         stage.advance(.seconds(3))
         #expect(stage.fetcher.out.count == 1)
         stage.fetcher.answer(#"{"token":"1","expires_in":3600}"#)

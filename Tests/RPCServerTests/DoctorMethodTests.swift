@@ -165,6 +165,19 @@ import Testing
         #expect(stage.store.submitted.count == changes)
     }
 
+    @Test func `online the way is tried now, however long it was given up on for`() throws {
+        world.bindStatus = 200
+        let (stage, client) = try stage()
+        world.isReachable = false
+        for _ in 1...6 {
+            #expect(
+                diagnosis(stage, client, online: true).contains(
+                    "cannot be reached: its name does not resolve"))
+        }
+        world.isReachable = true
+        #expect(diagnosis(stage, client, online: true).contains(#""code":"platform_reached""#))
+    }
+
     @Test func `a platform that answers 404 is reached, and its base URL looks wrong`() throws {
         world.bindStatus = 200
         world.issued = jwt(#"{"alg":"RS256"}"#, #"{"iss":"https://issuer.example"}"#)

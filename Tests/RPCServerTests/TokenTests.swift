@@ -363,7 +363,8 @@ import Testing
         #expect(
             stage.ask(client, Self.get)
                 == Expected.error(
-                    121, "the account has no source to get a credential from; chatauth save gives it one",
+                    121,
+                    "the account has no source to get a credential from; chatauth doctor says how to give it one",
                     "no_source", rest: #","account":"bot""#) + "\n")
     }
 

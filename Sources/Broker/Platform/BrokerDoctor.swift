@@ -70,7 +70,8 @@ extension Broker {
     ) {
         guard let platform = account.definition.platform else { return completion(nil) }
         let device = device(of: account)
-        caller.send(to: platform, for: account.name, in: Attempt()) { _ throws(RefreshFailure) in
+        caller.send(to: platform, for: account.name, in: Attempt(), isProbe: true) {
+            _ throws(RefreshFailure) in
             try PlatformProbe.request(platform, device: device)
         } read: { response in
             PlatformProbe.read(response, of: platform)

@@ -18,10 +18,10 @@ final class PlatformCaller {
     /// Sends the request that `make` gives of the platform's secrets, as a step of `attempt`, and has `read` say what the answer
     /// means; `completion` is not called when the attempt is given up.
     ///
-    /// When its turn has come and `isUnwanted` says so, it is not sent, and fails.
+    /// When its turn has come and `isUnwanted` says so, it is not sent, and fails; a probe is sent to a platform that is down, too.
     func send<Value>(
         to platform: PlatformDefinition, for account: AccountName, in attempt: Attempt,
-        unless isUnwanted: @escaping () -> Bool = { false },
+        unless isUnwanted: @escaping () -> Bool = { false }, isProbe: Bool = false,
         _ make: @escaping ([SecretBytes]) throws(RefreshFailure) -> PlatformRequest,
         read: @escaping (FetchResponse) throws(RefreshFailure) -> Value,
         completion: @escaping (Result<Value, RefreshFailure>) -> Void
@@ -30,7 +30,7 @@ final class PlatformCaller {
             guard !attempt.isOver else { return }
             do throws(RefreshFailure) {
                 let request = try make(try outcome.get())
-                send(request, platform.transport, account, attempt, isUnwanted) { outcome in
+                send(request, platform.transport, account, attempt, isUnwanted, isProbe) { outcome in
                     let answer = outcome.flatMap { response in
                         Result { () throws(RefreshFailure) in try read(response) }
                     }
@@ -44,10 +44,10 @@ final class PlatformCaller {
 
     private func send(
         _ request: PlatformRequest, _ transport: PlatformTransport, _ account: AccountName,
-        _ attempt: Attempt, _ isUnwanted: @escaping () -> Bool,
+        _ attempt: Attempt, _ isUnwanted: @escaping () -> Bool, _ isProbe: Bool,
         _ completion: @escaping (Result<FetchResponse, RefreshFailure>) -> Void
     ) {
-        let id = requester.send(to: request.url.origin) { id throws(RefreshFailure) in
+        let id = requester.send(to: request.url.origin, isProbe: isProbe) { id throws(RefreshFailure) in
             guard !isUnwanted() else { throw RefreshFailure(.sourceUnavailable) }
             return FetchRequest(
                 id: id, url: request.url, method: request.method, headers: request.headers,

@@ -3,7 +3,8 @@ import CredentialCore
 /// Limits what goes to one origin: so many requests at a time, and few while it is down.
 ///
 /// After five failures in a row that were the origin's and not an account's, the breaker opens: whoever waits is sent away, for half
-/// a minute nothing is sent, then one request at a time probes, and the first success closes it.
+/// a minute nothing is sent, then one request at a time probes, and the first success closes it. Whoever wants to know how things are now
+/// may probe at once.
 struct OriginGate {
     static let inFlightLimit = 8
     static let failuresToOpen = 5
@@ -54,8 +55,10 @@ struct OriginGate {
         return inFlight > 0 ? Self.probePause : nil
     }
 
-    mutating func enter(_ id: UInt64, now: BootTime) -> Verdict {
-        if let retryAfter = refusal(now: now) { return .refused(retryAfter: retryAfter) }
+    mutating func enter(_ id: UInt64, now: BootTime, isProbe: Bool = false) -> Verdict {
+        if let retryAfter = refusal(now: now), !isProbe || inFlight > 0 {
+            return .refused(retryAfter: retryAfter)
+        }
         guard inFlight < Self.inFlightLimit else {
             queue.append(id)
             waiting.insert(id)

@@ -24,6 +24,8 @@ final class Requester {
     private let draw: () -> UInt64
     private var requests: [UInt64: Request] = [:]
     private var gates: [String: OriginGate] = [:]
+    // How an origin that is down failed last: whoever is sent away is told that.
+    private var troubles: [String: RefreshFailure.Trouble] = [:]
     private var lastID: UInt64 = 0
     private var turns: [UInt64] = []
     private var dismissed: ArraySlice<UInt64> = []
@@ -43,25 +45,30 @@ final class Requester {
     ///
     /// Asked before anything is prepared that costs something.
     func refusal(of origin: String) -> RefreshFailure? {
-        gates[origin]?.refusal(now: clock.now.boot).map { overloaded($0) }
+        gates[origin]?.refusal(now: clock.now.boot).map { overloaded(origin, $0) }
     }
 
     // Those who are sent away come back one by one: the first of them finds out for all.
-    private func overloaded(_ retryAfter: Milliseconds) -> RefreshFailure {
+    private func overloaded(_ origin: String, _ retryAfter: Milliseconds) -> RefreshFailure {
         let spread = Int64(draw() % UInt64(max(1, retryAfter.count / 2 + 1)))
-        return RefreshFailure(.overloaded, retryAfter: Milliseconds(retryAfter.count + spread))
+        return RefreshFailure(
+            .overloaded, retryAfter: Milliseconds(retryAfter.count + spread),
+            cause: troubles[origin].map { .origin($0) })
     }
 
     /// Sends what `make` gives, in turn; `completion` is called later, or from within this call where nothing can be sent now.
+    ///
+    /// A probe is sent to an origin that is down as well, where no other is out.
     @discardableResult
     func send(
-        to origin: String, _ make: @escaping (UInt64) throws(RefreshFailure) -> FetchRequest,
+        to origin: String, isProbe: Bool = false,
+        _ make: @escaping (UInt64) throws(RefreshFailure) -> FetchRequest,
         completion: @escaping (Outcome) -> Void
     ) -> UInt64 {
         lastID += 1
         let id = lastID
         requests[id] = Request(origin: origin, make: make, completion: completion)
-        switch gates[origin, default: OriginGate()].enter(id, now: clock.now.boot) {
+        switch gates[origin, default: OriginGate()].enter(id, now: clock.now.boot, isProbe: isProbe) {
         case .go: send(id)
         case .queued: break
         case .refused(let retryAfter): refuse(id, retryAfter)
@@ -105,10 +112,14 @@ final class Requester {
         requests[id] = nil
         switch outcome {
         case .success(let response):
-            leaveGate(request.origin, id, response.status >= 500 ? .down : .answered)
+            let isDown = response.status >= 500
+            troubles[request.origin] = isDown ? .status(response.status) : nil
+            leaveGate(request.origin, id, isDown ? .down : .answered)
             request.completion(.answered(response, sentAt: sentAt))
         case .failure(let failure):
-            leaveGate(request.origin, id, Self.gateOutcome(failure))
+            let outcome = Self.gateOutcome(failure)
+            if outcome == .down { troubles[request.origin] = .fetch(failure) }
+            leaveGate(request.origin, id, outcome)
             request.completion(.failed(failure))
         }
     }
@@ -128,14 +139,17 @@ final class Requester {
     }
 
     private func refuse(_ id: UInt64, _ retryAfter: Milliseconds) {
-        let request = requests.removeValue(forKey: id)
-        request?.completion(.notSent(overloaded(retryAfter)))
+        guard let request = requests.removeValue(forKey: id) else { return }
+        request.completion(.notSent(overloaded(request.origin, retryAfter)))
     }
 
     private func leaveGate(_ origin: String, _ id: UInt64, _ outcome: OriginGate.Outcome) {
         // Changed where it is: a copy would be one of everybody who waits.
         guard let turn = gates[origin]?.leave(id, outcome: outcome, now: clock.now.boot) else { return }
-        if gates[origin]?.isIdle ?? false { gates[origin] = nil }
+        if gates[origin]?.isIdle ?? false {
+            gates[origin] = nil
+            troubles[origin] = nil
+        }
         switch turn {
         case .nobody: break
         case .one(let next): take(turn: next)

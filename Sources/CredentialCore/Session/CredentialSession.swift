@@ -250,7 +250,7 @@ package struct CredentialSession: Sendable {
             if distrust == .rejected { distrust = nil }
             // A handler may come back, and is asked then.
             if distrust == .refused, !traits.needsHandler { signIn = reasonOfRefusal }
-            if !isGatePassing { answerAll(.failure(absence), &effects) }
+            if !isGatePassing { answerAll(.failure(absence(now)), &effects) }
         }
         if isParked { answerAll(.failure(.parked), &effects) }
         return effects

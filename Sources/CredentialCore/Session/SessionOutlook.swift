@@ -168,8 +168,8 @@ extension CredentialSession {
 
     /// What is said of an account without a source where one is to be asked: what is held may be at its end.
     package func absenceOfSource(at now: Instant) -> SessionFailure {
-        let isOver = isRefused || schedule?.isExpired(at: now) == true
-        return isOver ? .signInNeeded(.expired, retryAfter: nil) : .noSource
+        if isRefused, let signIn { return .signInNeeded(signIn, retryAfter: nil) }
+        return schedule?.isExpired(at: now) == true ? .signInNeeded(.expired, retryAfter: nil) : .noSource
     }
 
     /// What is known of the last failures, for an answer.
@@ -179,11 +179,12 @@ extension CredentialSession {
     }
 
     /// What is said where nothing could be asked.
-    var absence: SessionFailure {
+    func absence(_ now: Instant) -> SessionFailure {
         if traits.needsHandler {
             return .refresh(RefreshFailure(.handlerRequired), retryAfter: Self.attemptSpacing)
         }
-        guard traits.staysSignedOut else { return .noSource }
+        // What is valid goes on; it is another one that nobody gives.
+        guard traits.staysSignedOut, !isUsable(at: now) else { return .noSource }
         return .signInNeeded(held == nil ? .signedOut : .expired, retryAfter: nil)
     }
 
@@ -194,7 +195,7 @@ extension CredentialSession {
         if isHeldBack { return .signInNeeded(.signedOut, retryAfter: nil) }
         let retryAfter = pause(now)
         if let signIn { return .signInNeeded(signIn, retryAfter: traits.hasSource ? retryAfter : nil) }
-        guard traits.hasSource else { return absence }
+        guard traits.hasSource else { return absence(now) }
         guard let last = failures.last else { return .deadlineExceeded(retryAfter: retryAfter) }
         return .refresh(last, retryAfter: retryAfter)
     }

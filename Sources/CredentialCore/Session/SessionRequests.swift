@@ -34,7 +34,7 @@ extension CredentialSession {
 
     private mutating func forced(_ request: TokenRequest, _ now: Instant, _ effects: inout [SessionEffect]) {
         guard traits.hasSource, !isShuttingDown, !isHeldBack else {
-            effects.append(.answer(request.waiter, .failure(nothingToAsk)))
+            effects.append(.answer(request.waiter, .failure(nothingToAsk(now))))
             return
         }
         if mayRefresh, wanted == nil {
@@ -98,7 +98,7 @@ extension CredentialSession {
         _ effects: inout [SessionEffect]
     ) {
         let isRefused = isShuttingDown || !traits.hasSource || isHeldBack && !signsIn
-        if let refusal = standingFailure ?? (isRefused ? nothingToAsk : nil) {
+        if let refusal = standingFailure ?? (isRefused ? nothingToAsk(now) : nil) {
             effects.append(.answer(waiter, .failure(refusal)))
             return
         }
@@ -196,10 +196,10 @@ extension CredentialSession {
     // MARK: Parts
 
     /// Why no source can be asked, whatever is held.
-    private var nothingToAsk: SessionFailure {
+    private func nothingToAsk(_ now: Instant) -> SessionFailure {
         if isShuttingDown { return .shuttingDown }
         if isHeldBack { return .signInNeeded(.signedOut, retryAfter: nil) }
-        return absence
+        return absence(now)
     }
 
     /// Who asks for a refresh and does not wait for it is told to come back.
