@@ -1,6 +1,7 @@
 import CLinux
 import CSodium
 import Glibc
+package import Log
 package import Secrets
 
 /// The key that chains the audit log and makes fingerprints: 32 random bytes in a file of their own.
@@ -10,15 +11,27 @@ package import Secrets
 package struct AuditKey {
     /// The key itself, 32 bytes.
     package let bytes: SecretBytes
+    /// It was made now, although there was a log already: what that holds cannot be verified any more.
+    package let isRemade: Bool
 
     private static let length = 32
 
-    /// Reads the key, or makes it where there is none.
-    package static func loadOrMake(path: String) throws(AuditFailure) -> AuditKey {
-        if let key = try read(path) { return key }
+    /// Reads `audit.key` in `directory`, or makes it where there is none; `log` is where the log is that it chains.
+    package static func loadOrMake(
+        in directory: String, log: String, logger: Logger
+    ) throws(AuditFailure) -> AuditKey {
+        let path = directory + "/audit.key"
+        if let bytes = try read(path) { return AuditKey(bytes: bytes, isRemade: false) }
+        // Looked at first: a log that begins now has a segment at once.
+        let isRemade = try !AuditDirectory(path: log, isForWriting: true).segments().isEmpty
+        if isRemade {
+            logger.log(
+                .error,
+                "The audit log's key is missing and is made anew, what was logged before cannot be verified")
+        }
         try make(path)
-        guard let key = try read(path) else { throw .key(code: ENOENT) }
-        return key
+        guard let bytes = try read(path) else { throw .key(code: ENOENT) }
+        return AuditKey(bytes: bytes, isRemade: isRemade)
     }
 
     /// Eight bytes of a keyed digest, hexadecimal: equal tokens, equal texts; nothing else can be learnt from it.
@@ -41,7 +54,7 @@ package struct AuditKey {
         }.joined()
     }
 
-    private static func read(_ path: String) throws(AuditFailure) -> AuditKey? {
+    private static func read(_ path: String) throws(AuditFailure) -> SecretBytes? {
         let descriptor = cl_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw .key(code: errno) }
@@ -58,7 +71,7 @@ package struct AuditKey {
             max(0, Glibc.read(descriptor, room.baseAddress, room.count))
         }
         guard buffer.count == length else { throw .keyLength(buffer.count) }
-        return AuditKey(bytes: buffer.finish())
+        return buffer.finish()
     }
 
     // Whole or not at all: written beside, synced, and linked into place without replacing what may be there by now.

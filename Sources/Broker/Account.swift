@@ -59,6 +59,8 @@ package final class Account {
     var isLeaving = false
     /// It was removed for good: what was stored of it is gone, too.
     var isForgotten = false
+    /// Counts its stops: a start that one overtook is none.
+    var stops: UInt64 = 0
     /// The run that is out for it, and the ticket under which the session knows it.
     var flight: (attempt: Attempt, ticket: RefreshTicket)?
     /// The run of `account.check` that is out, and who waits for it.

@@ -243,6 +243,17 @@ package final class Broker {
         scheduleWake()
     }
 
+    func readCredential(
+        of account: AccountName, _ completion: @escaping (Result<StoredCredential?, StoreFailure>) -> Void
+    ) {
+        changes.read(account, completion)
+    }
+
+    func storeAnswered(_ id: UInt64, _ outcome: Result<StoredCredential?, StoreFailure>) {
+        changes.take(id, outcome)
+        scheduleWake()
+    }
+
     /// The newest moment in the store when it was opened: a wall clock that is earlier is not trusted.
     var lastWrittenAt: WallTime?
 

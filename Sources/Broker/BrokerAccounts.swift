@@ -38,9 +38,7 @@ extension Broker {
     package func removeAccount(_ account: Account, waiter: WaiterID) {
         // Nothing may be stored for it behind its removal.
         let wasActive = account.session.standing == .active
-        endCommands(of: account, .stopped)
-        apply(.stopped, to: account)
-        giveUpSteps(of: account, .stopped)
+        stop(account)
         account.isLeaving = true
         memory.leave(.account(account.name))
         submit(.deleteAccount(name: account.name)) { [weak self] failure in
@@ -56,7 +54,7 @@ extension Broker {
                 dormant[account.name] = nil
                 observer?.broker(removed: account)
             } else if wasActive, !account.isGone {
-                apply(.started, to: account)
+                start(account)
             }
             observer?.broker(
                 answers: waiter, for: account, failure.map { .storeFailed($0) } ?? .accountRemoved)
@@ -70,13 +68,6 @@ extension Broker {
         endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
         account.platform?.lane?.forget()
         apply(.deleted(waiter: waiter, signsOut: !account.definition.hasSignIn), to: account)
-    }
-
-    /// Lets an account rest: what is under way for it is given up, what is stored of it stays (R58).
-    package func stop(_ account: Account) {
-        endCommands(of: account, .stopped)
-        apply(.stopped, to: account)
-        giveUpSteps(of: account, .stopped)
     }
 
     /// Lets time pass for an account.
@@ -106,7 +97,9 @@ extension Broker {
     func open(_ account: Account, _ now: Instant) {
         if let stored = dormant.removeValue(forKey: account.name) { restore(stored, to: account, now) }
         openPlatform(of: account)
-        account.session.unseal(standing: standing(of: account.definition))
+        // It rested when it vanished from the configuration: what it holds is on disk only.
+        let isShelved = account.session.isShelved
+        account.session.unseal(standing: isShelved ? .stopped : standing(of: account.definition))
         openSession(of: account)
         spread(account)
         settle(account, now)
@@ -114,6 +107,7 @@ extension Broker {
         tellIdentity(account, cause: "opened")
         tellWarnings(of: account)
         openIdentity(of: account)
+        if isShelved, account.definition.startsByItself { start(account) }
     }
 
     func change(_ account: Account, to definition: AccountDefinition) {
@@ -137,12 +131,14 @@ extension Broker {
         reviewSupplier(of: account, isNew: false)
         if old.source != definition.source { endCheck(of: account, .session(.failure(.stopped))) }
         if old.startsByItself != definition.startsByItself || old.origin != definition.origin {
-            apply(definition.startsByItself ? .started : .stopped, to: account)
+            if definition.startsByItself { start(account) } else { stop(account) }
         }
     }
 
     func drop(_ name: AccountName) {
         guard let account = accounts.find(name) else { return }
+        // With its tokens, where it works: it works again as soon as it is back.
+        let stored = Self.stored(account)
         endCommands(of: account, .stopped)
         endSession(of: account, .stopped)
         observer?.broker(removes: account)
@@ -155,7 +151,7 @@ extension Broker {
         account.dueSecond = nil
         accounts.remove(name)
         account.isGone = true
-        if account.session.standing != .sealed { dormant[name] = Self.stored(account) }
+        if account.session.standing != .sealed { dormant[name] = stored }
     }
 
     /// Keeps up what is known of a vanished account: a change that was on its way to the disk has arrived.

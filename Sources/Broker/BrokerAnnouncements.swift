@@ -60,6 +60,7 @@ extension Broker {
         case .deleted:
             spread(account)
             forgetIdentity(account)
+            rememberForgetting(of: account)
             log.log(
                 .notice, "Credential deleted", id: MessageID.credentialDeleted,
                 (.account, .public(account.name.text)))

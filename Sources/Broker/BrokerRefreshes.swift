@@ -19,33 +19,45 @@ extension Broker {
         let attempt = Attempt()
         account.flight = (attempt, ticket)
         flightCount += 1
+        ask(source, reason, ticket, account, attempt)
+    }
+
+    private func ask(
+        _ source: SourceDefinition, _ reason: RefreshReason, _ ticket: RefreshTicket, _ account: Account,
+        _ attempt: Attempt, isAgain: Bool = false
+    ) {
         withContext(account, reason) { [weak self] outcome in
             guard let self, !attempt.isOver else { return }
             switch outcome {
             case .failure(let failure):
                 attempt.end()
                 refreshDidEnd(ticket, account, .failure(failure))
-            case .success(let context): run(source, context, ticket, account, attempt)
+            case .success(let context):
+                run(source, context, ticket, account, attempt) { [weak self] outcome in
+                    guard let self, !attempt.isOver else { return }
+                    // The platform gave the chat another name, or a client brought another: the source is told that one (R5).
+                    if case .failure(let failure) = outcome, failure.cause == .chatReplaced, !isAgain {
+                        return ask(source, reason, ticket, account, attempt, isAgain: true)
+                    }
+                    attempt.end()
+                    refreshDidEnd(ticket, account, outcome)
+                }
             }
         }
     }
 
     private func run(
         _ source: SourceDefinition, _ context: SourceContext, _ ticket: RefreshTicket, _ account: Account,
-        _ attempt: Attempt
+        _ attempt: Attempt,
+        _ completion: @escaping (Result<SourceAnswer.Reading, RefreshFailure>) -> Void
     ) {
         let id = runner.start(source, context) { [weak self] outcome in
             guard let self, !attempt.isOver else { return }
             switch outcome {
-            case .failure(let failure):
-                attempt.end()
-                refreshDidEnd(ticket, account, .failure(failure))
+            case .failure(let failure): completion(.failure(failure))
             case .success(let reading):
                 if account.platform != nil { apply(.sourceAnswered(ticket), to: account) }
-                exchange(reading, account, context.reason, attempt) { [weak self] outcome in
-                    attempt.end()
-                    self?.refreshDidEnd(ticket, account, outcome)
-                }
+                exchange(reading, account, context, attempt, completion: completion)
             }
         }
         if runner.isRunning(id) { attempt.proceed { [runner] in runner.cancel(id) } }

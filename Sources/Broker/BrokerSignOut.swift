@@ -9,6 +9,18 @@ extension Broker {
     /// What is here is forgotten whatever platform and server say; what they say is told afterwards (R54, RFC 7009). Whom the platform
     /// may have bound by a sign-in or a bind that is out is forgotten there as well.
     package func deauthenticate(_ account: Account, waiter: WaiterID) {
+        // Whoever is told needs the token, also where the account rests.
+        withTokens(of: account) { [weak self] failure in
+            guard let self else { return }
+            if let failure {
+                observer?.broker(answers: waiter, for: account, .storeFailed(failure))
+            } else {
+                signOut(account, waiter)
+            }
+        }
+    }
+
+    private func signOut(_ account: Account, _ waiter: WaiterID) {
         let source = oauthSource(of: account)
         let isParked = account.session.held != nil && account.session.isParked
         var tokens: [(SecretBytes, OAuthRequest.TokenKind)] = []

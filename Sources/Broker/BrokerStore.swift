@@ -8,6 +8,11 @@ extension Broker: StoreObserver {
     /// Hands the end of a change to whoever waits for it.
     package func storeDidComplete(_ completion: StoreCompletion) { storeAnswered(completion) }
 
+    /// Hands what was read to whoever asked for it.
+    package func storeDidRead(_ id: UInt64, _ outcome: Result<StoredCredential?, StoreFailure>) {
+        storeAnswered(id, outcome)
+    }
+
     /// Gives the sessions what was kept for them; does nothing when the store is open already.
     package func storeDidOpen(_ contents: StoreContents) {
         // What is open is not opened again: the sessions know more than the disk.

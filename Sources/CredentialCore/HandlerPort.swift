@@ -45,7 +45,9 @@ package enum HandlerFailure: Error, Equatable, Sendable {
     case notJSON
     /// What it answered had the question's id, and was no JSON-RPC 2.0 response.
     case notResponse
-    /// What it answered was no JSON-RPC response, or one to another question than any that it was asked.
+    /// It answered under the text of the question's id, which is a number.
+    case idAsText
+    /// What it said was no JSON-RPC response, or one without an id: it may have been meant for this question.
     case unmatched
 }
 

@@ -1,7 +1,7 @@
 /// A credential as an account holds it: with its generation, its expiries and when it came.
 package struct HeldCredential: Sendable {
-    /// What is handed out.
-    package let credential: Credential
+    /// What is handed out; nil: it is on disk only, since its account rests (R58).
+    package let credential: Credential?
     /// Its number among those of the account.
     package let generation: Generation
     /// When it ends, by each of the three sources.
@@ -25,7 +25,7 @@ package struct HeldCredential: Sendable {
 
     /// Puts the parts together.
     package init(
-        credential: Credential, generation: Generation, expiries: Expiries, receivedAt: Instant,
+        credential: Credential?, generation: Generation, expiries: Expiries, receivedAt: Instant,
         bootID: BootID,
         origin: Origin, destination: Destination
     ) {
@@ -40,6 +40,13 @@ package struct HeldCredential: Sendable {
 
     /// The same with other expiries.
     func expiring(_ expiries: Expiries) -> HeldCredential {
+        HeldCredential(
+            credential: credential, generation: generation, expiries: expiries, receivedAt: receivedAt,
+            bootID: bootID, origin: origin, destination: destination)
+    }
+
+    /// The same with other tokens; nil: with none in memory.
+    func holding(_ credential: Credential?) -> HeldCredential {
         HeldCredential(
             credential: credential, generation: generation, expiries: expiries, receivedAt: receivedAt,
             bootID: bootID, origin: origin, destination: destination)

@@ -31,6 +31,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case calledOver(WallTime)
         /// The platform does not know the chat that something was to be bound to, or not its token.
         case chatUnknown
+        /// The account has another chat by now than the one that the source was told.
+        case chatReplaced
     }
 
     /// How an origin is down.
@@ -123,7 +125,8 @@ extension RefreshFailure {
         switch failure {
         case .absent: self.init(.handlerRequired)
         case .rejected: self.init(.callbackRejected)
-        case .notJSON, .notResponse, .unmatched: self.init(.callbackRejected, cause: .handler(failure))
+        case .notJSON, .notResponse, .idAsText, .unmatched:
+            self.init(.callbackRejected, cause: .handler(failure))
         }
     }
 

@@ -207,6 +207,9 @@ package struct StoreContents: Sendable {
 package protocol StorePort: AnyObject {
     /// Queues a change; its completion comes later, on the loop, never from within this call.
     func submit(_ change: StoreChange)
+    /// Reads what is stored of an account's credential, behind the changes that were asked for before; the outcome comes later, on the
+    /// loop, under the same number, which no change has.
+    func read(_ id: UInt64, credentialOf account: AccountName)
     /// Tries to open a sealed store again, as after `reload`; the outcome comes later.
     func reopen()
 }
@@ -214,6 +217,8 @@ package protocol StorePort: AnyObject {
 /// What a store tells the broker, on the loop.
 package protocol StoreObserver: AnyObject {
     func storeDidComplete(_ completion: StoreCompletion)
+    /// Nil: there never was a credential.
+    func storeDidRead(_ id: UInt64, _ outcome: Result<StoredCredential?, StoreFailure>)
     func storeDidOpen(_ contents: StoreContents)
     func storeDidStaySealed(_ reason: StoreFailure)
 }

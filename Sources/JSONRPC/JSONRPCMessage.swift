@@ -55,6 +55,6 @@ package enum JSONRPCMessage: ~Escapable, BitwiseCopyable {
     case response(JSONRPCResponse)
     /// No message: answered with `invalidRequest` under the id that it carries; with the id null where `rawID` is empty.
     ///
-    /// What looks like an answer and is none has in `answeredID` the id of ours that it is meant for, where that is a number.
-    case invalid(rawID: Span<UInt8>, answeredID: Int64? = nil)
+    /// What looks like an answer and is none has in `answeredID` the id under which it came, where it has one.
+    case invalid(rawID: Span<UInt8>, answeredID: JSONValue? = nil)
 }

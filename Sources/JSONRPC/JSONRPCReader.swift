@@ -41,17 +41,16 @@ extension JSONRPCMessage {
 
     @_lifetime(copy members)
     private static func response(_ members: Members) -> JSONRPCMessage {
-        let answeredID = members.id?.integer
         guard members.isVersion2, !members.hasMethod, let id = members.id, id.isNull || isUsable(id) else {
-            return .invalid(rawID: Span(), answeredID: answeredID)
+            return .invalid(rawID: Span(), answeredID: members.id)
         }
         guard let error = members.error else {
-            guard let result = members.result else { return .invalid(rawID: Span(), answeredID: answeredID) }
+            guard let result = members.result else { return .invalid(rawID: Span(), answeredID: id) }
             return .response(JSONRPCResponse(id: id, payload: result, isError: false))
         }
         guard !members.hasBothOutcomes, error.member("code")?.integer != nil,
             error.member("message")?.kind == .string
-        else { return .invalid(rawID: Span(), answeredID: answeredID) }
+        else { return .invalid(rawID: Span(), answeredID: id) }
         return .response(JSONRPCResponse(id: id, payload: error, isError: true))
     }
 

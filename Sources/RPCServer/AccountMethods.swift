@@ -111,47 +111,54 @@ extension RPCServer {
 
     func accountShow(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, role) = try account(parameters, call, needs: .use)
-        call.answer { writer in
-            writer.beginObject()
-            CredentialReply.writeSummary(account, self.now, to: &writer)
-            writer.expiries(account.session.held?.expiries ?? .unknown)
-            writer.key("provider")
-            writer.string(account.definition.provider.rawValue)
-            writer.key("origin")
-            writer.string(account.definition.origin.rawValue)
-            writer.key("autostart")
-            writer.bool(account.definition.startsByItself)
-            writer.key("role")
-            writer.string("\(role)")
-            writer.key("source")
-            // Where a source leads is the operator's business.
-            if role >= .operate, let source = account.definition.source {
-                AccountDefinitionJSON.write(source, to: &writer)
-            } else if let kind = account.definition.source?.kind {
-                writer.beginObject()
-                writer.key("kind")
-                writer.string(kind)
-                writer.endObject()
-            } else {
-                writer.null()
-            }
-            if role >= .operate {
-                AccountDefinitionJSON.writeSettings(account.definition, to: &writer)
-                writer.key("rules")
-                AccountDefinitionJSON.writePolicy(account.definition.access, to: &writer)
-            }
-            CredentialReply.writePlatform(
-                account, self.broker.outlookOnSession(of: account), self.now, to: &writer)
-            CredentialReply.writeTrouble(account, role, self.now, to: &writer)
-            CredentialReply.writeSignInFailure(account, role, to: &writer)
-            writer.endObject()
+        // What is noticeable about tokens is said of those of an account that rests as well, where they can be read.
+        broker.withTokens(of: account) { [unowned self] _ in
+            call.answer { writer in self.writeAccount(account, role, to: &writer) }
         }
+    }
+
+    private func writeAccount(_ account: Account, _ role: Role, to writer: inout JSONWriter) {
+        writer.beginObject()
+        CredentialReply.writeSummary(account, now, to: &writer)
+        writer.expiries(account.session.held?.expiries ?? .unknown)
+        writer.key("provider")
+        writer.string(account.definition.provider.rawValue)
+        writer.key("origin")
+        writer.string(account.definition.origin.rawValue)
+        writer.key("autostart")
+        writer.bool(account.definition.startsByItself)
+        writer.key("role")
+        writer.string("\(role)")
+        writer.key("source")
+        // Where a source leads is the operator's business.
+        if role >= .operate, let source = account.definition.source {
+            AccountDefinitionJSON.write(source, to: &writer)
+        } else if let kind = account.definition.source?.kind {
+            writer.beginObject()
+            writer.key("kind")
+            writer.string(kind)
+            writer.endObject()
+        } else {
+            writer.null()
+        }
+        if role >= .operate {
+            AccountDefinitionJSON.writeSettings(account.definition, to: &writer)
+            writer.key("rules")
+            AccountDefinitionJSON.writePolicy(account.definition.access, to: &writer)
+        }
+        CredentialReply.writePlatform(
+            account, broker.outlookOnSession(of: account), now, to: &writer)
+        CredentialReply.writeTrouble(account, role, now, to: &writer)
+        CredentialReply.writeSignInFailure(account, role, to: &writer)
+        writer.endObject()
     }
 
     func accountStart(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, _) = try account(parameters, call, needs: .operate)
-        broker.apply(.started, to: account)
-        answerSummary(call, account)
+        broker.start(account) { [unowned self] failure in
+            if let failure { return fail(call, .session(.failure(failure)), account) }
+            answerSummary(call, account)
+        }
     }
 
     func accountStop(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {

@@ -39,6 +39,12 @@ struct CallFailure: Error, Equatable {
     static let methodNotFound = CallFailure(
         code: .specified(.methodNotFound), message: "no such method; rpc.discover lists them")
 
+    /// What a handler is told whose answer is none: who owes one would wait for an explanation in vain.
+    static let notResponse = CallFailure(
+        invalidRequest:
+            "an answer has jsonrpc \"2.0\", the id of the question as it was, and a result or an error but not both, not even null"
+    )
+
     private init(code: Code, message: String) {
         self.code = code
         self.message = message

@@ -44,6 +44,8 @@ extension RPCServer {
                 writer.beginObject()
                 writer.key("account")
                 writer.string(account.name.text)
+                writer.key("saved")
+                writer.bool(true)
                 writer.key("generation")
                 writer.integer(generation.number)
                 writer.moment("expires_at", account.session.schedule?.expiresAt)
@@ -75,9 +77,12 @@ extension RPCServer {
 
     func credentialsInspect(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {
         let (account, role) = try account(parameters, call, needs: .use)
-        call.answer { writer in
-            let outlook = self.broker.outlookOnSession(of: account)
-            CredentialReply.writeInspection(account, role, outlook, self.now, self.control, to: &writer)
+        broker.withTokens(of: account) { [unowned self] failure in
+            if let failure { return fail(call, .storeFailed(failure), account) }
+            call.answer { writer in
+                let outlook = self.broker.outlookOnSession(of: account)
+                CredentialReply.writeInspection(account, role, outlook, self.now, self.control, to: &writer)
+            }
         }
     }
 
@@ -171,19 +176,25 @@ enum CredentialReply {
             writer.string(held.origin.rawValue)
             writer.moment("received_at", held.receivedAt.wall)
             writer.momentText("received_at_text", held.receivedAt.wall)
-            writer.key("bearer")
-            writer.string(held.credential.idToken != nil ? "id_token" : "access_token")
-            writeToken("id_token", held.credential.idToken, control, to: &writer)
-            writeToken("access_token", held.credential.accessToken, control, to: &writer)
-            writer.key("has_companion")
-            writer.bool(held.credential.companion != nil)
-            writer.key("issuer")
-            if let issuer = held.credential.issuer { writer.string(issuer) } else { writer.null() }
+            if let credential = held.credential { write(credential, control, to: &writer) }
             writer.expiries(held.expiries)
         }
         writePlatform(account, outlook, now, to: &writer)
         writeTrouble(account, role, now, to: &writer)
         writer.endObject()
+    }
+
+    private static func write(
+        _ credential: Credential, _ control: any DaemonControl, to writer: inout JSONWriter
+    ) {
+        writer.key("bearer")
+        writer.string(credential.idToken != nil ? "id_token" : "access_token")
+        writeToken("id_token", credential.idToken, control, to: &writer)
+        writeToken("access_token", credential.accessToken, control, to: &writer)
+        writer.key("has_companion")
+        writer.bool(credential.companion != nil)
+        writer.key("issuer")
+        if let issuer = credential.issuer { writer.string(issuer) } else { writer.null() }
     }
 
     /// What a token is to whoever only looks at it.

@@ -47,6 +47,10 @@ package struct DaemonFacts: Sendable {
     package var workerKind: String
     /// Whether first hand-outs can be written down; without that there are none.
     package var isAuditWritable: Bool
+    /// Audit entries that found no room since the start: denials and repeats, for which nobody waits.
+    package var lostAuditEntries: Int64
+    /// Whether the log's key was missing at the start and is another now.
+    package var isAuditKeyRemade: Bool
     /// Whether no page of the process can reach the swap.
     package var isMemoryLocked: Bool
     /// What this instance cannot protect against, for people.
@@ -55,13 +59,15 @@ package struct DaemonFacts: Sendable {
     /// All that the daemon says of itself at this moment.
     package init(
         version: String, startedAt: WallTime, worker: String, workerKind: String, isAuditWritable: Bool,
-        isMemoryLocked: Bool, remarks: [String]
+        lostAuditEntries: Int64 = 0, isAuditKeyRemade: Bool = false, isMemoryLocked: Bool, remarks: [String]
     ) {
         self.version = version
         self.startedAt = startedAt
         self.worker = worker
         self.workerKind = workerKind
         self.isAuditWritable = isAuditWritable
+        self.lostAuditEntries = lostAuditEntries
+        self.isAuditKeyRemade = isAuditKeyRemade
         self.isMemoryLocked = isMemoryLocked
         self.remarks = remarks
     }

@@ -47,6 +47,22 @@ enum DaemonDoctor {
                     "the audit log cannot be written, so that no new hand-out is made",
                     fix: "free space where the audit log is, or check its directory's owner and mode"))
         }
+        if facts.isAuditKeyRemade {
+            findings.append(
+                Finding(
+                    .warning, .auditKeyMissing,
+                    "the audit log's key was missing when the daemon started, and another was made: what was logged before cannot be verified",
+                    fix:
+                        "put audit.key back from a backup of the state directory to verify the old segments; find out who removed it"
+                ))
+        }
+        if facts.lostAuditEntries > 0 {
+            findings.append(
+                Finding(
+                    .warning, .auditLossy,
+                    "\(facts.lostAuditEntries) audit entries of denials and repeats found no room since the start and are lost",
+                    fix: "let the audit log be on a faster disk, or look for whoever asks so often"))
+        }
         if !facts.isMemoryLocked || !store.isMemoryLocked {
             findings.append(
                 Finding(

@@ -232,6 +232,7 @@ enum Metrics {
         counter(
             "questions_refused", "Questions that a handler refused, or went away from.",
             counters.questionsRefused)
+        counter("audit_lost", "Audit entries that found no room.", server.control.facts.lostAuditEntries)
         counter("events", "Event notifications sent.", counters.eventsSent)
         counter("events_overflowed", "Subscribers that did not read.", counters.eventOverflows)
         counter("refreshes", "Refreshes begun.", broker.counters.refreshesStarted)

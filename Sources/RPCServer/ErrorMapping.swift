@@ -191,6 +191,8 @@ extension CallFailure {
                 "the source's answer or its header is too large; a token may have 262144 bytes"
             )
         case .stale where isPlatform: (.staleCredential, whoever + " took the credential" + detail)
+        case .stale where failure.cause == .chatReplaced:
+            (.staleCredential, "the account's chat became another one while the source was asked")
         case .stale:
             (.staleCredential, "the source gave a token that had expired, or the one that was just refused")
         case .overloaded:

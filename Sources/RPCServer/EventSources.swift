@@ -19,6 +19,10 @@ extension RPCServer: BrokerObserver {
                 from: old?.rawValue, to: account.told.state.rawValue,
                 EventCause.of(account, movedFrom: old))
         }
+        // Answers that were prepared have its token.
+        if account.told.state == .stopped {
+            for client in clients.values { forgetPrepared(client, of: account) }
+        }
         guard old == nil else { return }
         for kind in registeredKinds(for: account) {
             publishHandler(account, kind, from: nil, to: "registered", cause: "added")

@@ -19,9 +19,10 @@ extension CallFailure {
         case .handler(.notJSON): ": its answer was not JSON"
         case .handler(.unmatched):
             ": its answer was no JSON-RPC response with the id of the question"
+        case .handler(.idAsText): ": its answer had the id as a text, and not as the number that it is"
         case .handler(.notResponse):
             ": its answer was no JSON-RPC 2.0 response, which has jsonrpc, and a result or an error but not both, not even null"
-        case .handler(.absent), .handler(.rejected), .handlersAnswer: ""
+        case .handler(.absent), .handler(.rejected), .handlersAnswer, .chatReplaced: ""
         case .chatUnknown:
             ": it does not know the chat, or not its token" + (reply(failure).map { ": " + $0 } ?? "")
         case .calledOver(let end): ", and says that it ended at \(RFC3339.text(end) ?? String(end.seconds))"

@@ -24,7 +24,7 @@ extension RPCServer {
                 }
             }
         } catch {
-            refuse(client, rawID: Span(), .parseError, place: nil)
+            refuse(client, rawID: Span(), CallFailure(.parseError), place: nil)
             endQuestions(to: client, .notJSON)
         }
     }
@@ -46,12 +46,13 @@ extension RPCServer {
             receive(response, from: client)
             place?.end(nil)
         case .invalid(let rawID, let answeredID):
-            refuse(client, rawID: rawID, .invalidRequest, place: place)
-            if let answeredID {
-                receiveGarbled(answeredID, from: client)
-            } else if rawID.isEmpty {
-                endQuestions(to: client, .unmatched)
+            guard let answeredID else {
+                refuse(client, rawID: rawID, CallFailure(.invalidRequest), place: place)
+                if rawID.isEmpty { endQuestions(to: client, .unmatched) }
+                return
             }
+            refuse(client, rawID: rawID, .notResponse, place: place)
+            receiveGarbled(answeredID, from: client)
         }
     }
 
@@ -93,9 +94,9 @@ extension RPCServer {
         write(failure, rawID: rawID, client, place)
     }
 
-    private func refuse(_ client: Client, rawID: Span<UInt8>, _ code: JSONRPCErrorCode, place: BatchPlace?) {
+    private func refuse(_ client: Client, rawID: Span<UInt8>, _ failure: CallFailure, place: BatchPlace?) {
         counters.badFrames += 1
-        write(CallFailure(code), rawID: rawID, client, place)
+        write(failure, rawID: rawID, client, place)
     }
 
     private func write(_ failure: CallFailure, rawID: Span<UInt8>, _ client: Client, _ place: BatchPlace?) {

@@ -185,7 +185,7 @@ extension RPCServer {
         case .forgottenUntold:
             var told = CallFailure(
                 .revokeFailed,
-                "forgotten here; it was meant for another platform or server than is configured now, which was not told, so end it there"
+                "the store is cleared, but nobody was told: the account was parked, with what is for another platform or server than is configured now, so end it there"
             )
             told.account = account?.name
             told.isCleared = true

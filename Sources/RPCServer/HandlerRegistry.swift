@@ -105,9 +105,6 @@ struct HandlerRegistry {
         return (question.id, question.account)
     }
 
-    /// Whether a question had that id on the wire: an answer to it may be late.
-    func wasAsked(_ wireID: Int64) -> Bool { wireID >= 1 && wireID <= lastWireID }
-
     mutating func forget(_ id: UInt64) {
         guard let wireID = wireIDs.removeValue(forKey: id) else { return }
         questions[wireID] = nil

@@ -67,14 +67,10 @@ extension RPCServer: HandlerPort {
     /// Forgets a question: what comes to it is counted and dropped.
     package func withdraw(_ id: UInt64) { registry.forget(id) }
 
-    /// Takes what a client answers; dropped and counted where it was not asked.
+    /// Takes what a client answers; dropped and counted where it was not asked, or is not any more.
     func receive(_ response: borrowing JSONRPCResponse, from client: Client) {
-        let wireID = response.id.kind == .number ? response.id.integer : nil
-        guard let wireID, let (question, name) = registry.take(wireID, from: client) else {
-            counters.strayResponses += 1
-            // One that comes late is nobody's business; under an id that no question had it is meant for one that is out.
-            if wireID.map({ !registry.wasAsked($0) }) ?? true { endQuestions(to: client, .unmatched) }
-            return
+        guard let (question, name) = response.id.integer.flatMap({ registry.take($0, from: client) }) else {
+            return receiveStray(response.id, .idAsText, from: client)
         }
         // Who may not operate the account any more gives it no credential either.
         if response.isError || !mayAnswer(for: name, client) {
@@ -86,14 +82,26 @@ extension RPCServer: HandlerPort {
         }
     }
 
-    /// Takes what has the id of a question and is no answer to it, as one with `"error": null` beside its result.
-    func receiveGarbled(_ wireID: Int64, from client: Client) {
-        guard let (question, _) = registry.take(wireID, from: client) else {
-            if !registry.wasAsked(wireID) { endQuestions(to: client, .unmatched) }
-            return
+    /// Takes what has an id and is no answer, as one with `"error": null` beside its result: whoever waits for one need not.
+    func receiveGarbled(_ id: borrowing JSONValue, from client: Client) {
+        guard let (question, _) = id.integer.flatMap({ registry.take($0, from: client) }) else {
+            return receiveStray(id, .notResponse, from: client)
         }
         counters.questionsRefused += 1
         broker.handlerDidAnswer(question, .failure(.notResponse))
+    }
+
+    // Under an id that no question has it is an answer to nothing, and what is out may still be answered. The text of a number says which one
+    // is meant, if not as it should; without an id it could be any.
+    private func receiveStray(_ id: borrowing JSONValue, _ failure: HandlerFailure, from client: Client) {
+        counters.strayResponses += 1
+        if let text = id.string {
+            guard let (question, _) = Int64(text).flatMap({ registry.take($0, from: client) }) else { return }
+            counters.questionsRefused += 1
+            broker.handlerDidAnswer(question, .failure(failure))
+        } else if id.integer == nil {
+            endQuestions(to: client, .unmatched)
+        }
     }
 
     /// Ends what a client owes: what it said instead cannot be told to belong to any of it, and nothing better will come (R6).

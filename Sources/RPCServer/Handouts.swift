@@ -226,6 +226,13 @@ extension RPCServer {
         if !isListed, grip.hasRepeats { client.repeatedGrips.append(grip) }
     }
 
+    /// Forgets the answer that is prepared for a client, if it has an account's token; what was handed out of it stays counted.
+    func forgetPrepared(_ client: Client, of account: Account) {
+        guard client.prepared?.grip.account === account else { return }
+        countPrepared(client)
+        client.prepared = nil
+    }
+
     private func note(_ client: Client, _ grip: Grip) {
         let counts = [
             (Method.tokenGet, grip.repeats, true), (.headersGet, grip.headerRepeats, true),

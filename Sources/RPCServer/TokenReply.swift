@@ -9,22 +9,22 @@ import Secrets
 enum TokenReply {
     /// The result of `token.get`.
     static func render(_ account: Account, remarks: TokenRemarks, now: Instant) -> SecretBytes? {
-        guard let held = account.session.held else { return nil }
-        var writer = JSONWriter(capacity: held.credential.bearer.count + 512)
+        guard let held = account.session.held, let credential = held.credential else { return nil }
+        var writer = JSONWriter(capacity: credential.bearer.count + 512)
         writer.beginObject()
         writer.key("account")
         writer.string(account.name.text)
         writer.key("generation")
         writer.integer(held.generation.number)
         writer.key("bearer_token")
-        writer.string(held.credential.bearer)
+        writer.string(credential.bearer)
         writer.key("token_type")
         writer.string("Bearer")
-        if let companion = held.credential.companion {
+        if let companion = credential.companion {
             writer.key("companion_access_token")
             writer.string(companion)
         }
-        if let issuer = held.credential.issuer {
+        if let issuer = credential.issuer {
             writer.key("issuer")
             writer.string(issuer)
         }
@@ -52,16 +52,16 @@ enum TokenReply {
 
     /// The result of `headers.get`: every header that a request to the platform takes (R20 to R22), or those that are described.
     static func renderHeaders(_ account: Account, remarks: TokenRemarks) -> SecretBytes? {
-        guard let held = account.session.held else { return nil }
-        var writer = JSONWriter(capacity: held.credential.bearer.count + 512)
+        guard let held = account.session.held, let credential = held.credential else { return nil }
+        var writer = JSONWriter(capacity: credential.bearer.count + 512)
         writer.beginObject()
         writer.key("headers")
         writer.beginArray()
         if account.definition.requestHeaders.isEmpty {
-            writeUsualHeaders(held.credential, &writer)
+            writeUsualHeaders(credential, &writer)
         } else {
             for (name, value) in DescribedBind.clientHeaders(
-                of: account.definition, credential: held.credential)
+                of: account.definition, credential: credential)
             {
                 writer.header(name) { $0.append(value) }
             }

@@ -17,12 +17,14 @@ package import Secrets
 package enum CredentialRecord {
     private static let version: UInt8 = 1
 
-    /// Appends the record of `held`.
+    /// Appends the record of `held`, whose tokens must be there.
     package static func encode(_ held: HeldCredential, into buffer: inout SecretBuffer) {
+        // Written without, it would be what the next start finds.
+        guard let credential = held.credential else { preconditionFailure("what is stored has its tokens") }
         buffer.append(version)
-        RecordBytes.append(optional: held.credential.idToken, &buffer)
-        RecordBytes.append(optional: held.credential.accessToken, &buffer)
-        RecordBytes.append(optional: held.credential.issuer, &buffer)
+        RecordBytes.append(optional: credential.idToken, &buffer)
+        RecordBytes.append(optional: credential.accessToken, &buffer)
+        RecordBytes.append(optional: credential.issuer, &buffer)
         for expiry in [held.expiries.backend, held.expiries.hint, held.expiries.exp] {
             buffer.append(expiry == nil ? 0 : 1)
             if let expiry { RecordBytes.append(expiry.milliseconds, &buffer) }

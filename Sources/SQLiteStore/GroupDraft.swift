@@ -1,14 +1,16 @@
 import CredentialCore
 import Secrets
 
-/// The statements that change rows.
+/// The statements that change rows and read them.
 struct RowStatements {
+    private let select: Statement
     private let insert: Statement
     private let update: Statement
     private let delete: Statement
     private let updateHead: Statement
 
     init(_ connection: Connection) throws(StoreFailure) {
+        select = try Statement(connection, "SELECT generation, data_key, sealed FROM record WHERE id = ?1")
         insert = try Statement(
             connection,
             "INSERT INTO record (kind, name, generation, data_key, sealed) VALUES (?1, ?2, ?3, ?4, ?5)")
@@ -18,6 +20,16 @@ struct RowStatements {
         updateHead = try Statement(
             connection,
             "UPDATE head SET epoch = ?1, last_written_ms = ?2, row_count = ?3, code = ?4 WHERE id = 1")
+    }
+
+    /// Reads the row with `id`, believing nothing.
+    func read(_ key: RowKey, id: Int64) throws(StoreFailure) -> SealedRow {
+        try select.one(.integer(id)) { row throws(StoreFailure) in
+            let sealed = row.blob(2)
+            guard sealed != nil || row.isNull(2) else { throw .corrupt(detail: .row) }
+            return SealedRow(
+                key: key, generation: row.integer(0), dataKeyID: row.integer(1), sealed: sealed)
+        }
     }
 
     /// Writes a row, over the one with `id` where that is given; returns its id.

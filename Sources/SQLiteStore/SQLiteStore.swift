@@ -98,6 +98,12 @@ package final class SQLiteStore: StorePort {
                 status: nil))
     }
 
+    /// Queues a question for the store's thread, which has `busy` and `sealed` for answers as a change has.
+    package func read(_ id: UInt64, credentialOf account: AccountName) {
+        if inbox.send(.read(id, account)) { return }
+        mailbox.send(Answer(event: .read(id, .failure(isClosed ? .sealed : .busy)), status: nil))
+    }
+
     /// Does nothing while the store is open.
     package func reopen() {
         inbox.send(.open(nil, clock.now.wall))
@@ -152,6 +158,7 @@ package final class SQLiteStore: StorePort {
         switch answer.event {
         case .completed(let completions):
             for completion in completions { observer?.storeDidComplete(completion) }
+        case .read(let id, let outcome): observer?.storeDidRead(id, outcome)
         case .opened(.open(let contents)): observer?.storeDidOpen(contents)
         case .opened(.sealed(let reason)): observer?.storeDidStaySealed(reason)
         case .pong: pings.removeFirst()()

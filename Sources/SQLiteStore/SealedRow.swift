@@ -81,6 +81,24 @@ struct SealedRow {
         self.sealed = sealed
     }
 
+    /// What the row of a credential holds.
+    func credential(header: KeyHeader, keys: OpenKeys) throws(StoreFailure) -> StoredCredential {
+        let generation = Generation(self.generation)
+        guard let sealed else {
+            return StoredCredential(account: key.name, generation: generation, held: nil)
+        }
+        var plain = SecretBuffer(capacity: sealed.count)
+        do throws(SealFailure) {
+            try open(header: header, keys: keys, into: &plain)
+        } catch {
+            throw .corrupt(detail: .row)
+        }
+        guard let held = plain.withSpan({ CredentialRecord.decode($0, generation: generation) }) else {
+            throw .corrupt(detail: .row)
+        }
+        return StoredCredential(account: key.name, generation: generation, held: held)
+    }
+
     /// Appends the content to `plaintext`.
     func open(header: KeyHeader, keys: OpenKeys, into plaintext: inout SecretBuffer) throws(SealFailure) {
         guard let sealed, dataKeyID == header.dataKeyID else { throw .forged }

@@ -32,6 +32,16 @@ final class Statement {
         guard try !step() else { throw .corrupt(detail: .schema) }
     }
 
+    /// Runs a statement that gives one row, and lends that to `body`.
+    func one<Result>(
+        _ values: Value..., body: (Statement) throws(StoreFailure) -> Result
+    ) throws(StoreFailure) -> Result {
+        defer { reset() }
+        for (index, value) in values.enumerated() { try bind(value, Int32(index + 1)) }
+        guard try step() else { throw .corrupt(detail: .row) }
+        return try body(self)
+    }
+
     private func bind(_ value: Value, _ index: Int32) throws(StoreFailure) {
         let code: Int32
         switch value {

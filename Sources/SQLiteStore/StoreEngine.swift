@@ -288,6 +288,19 @@ package final class StoreEngine {
         }
     }
 
+    // MARK: Reading
+
+    /// What is stored of an account's credential; nil: there never was one.
+    package func read(_ account: AccountName) -> Result<StoredCredential?, StoreFailure> {
+        guard let session else { return .failure(.sealed) }
+        do throws(StoreFailure) {
+            return .success(try session.read(account))
+        } catch {
+            status.lastFailure = error
+            return .failure(error)
+        }
+    }
+
     // MARK: Status
 
     private func seal(_ reason: StoreFailure) {

@@ -128,26 +128,23 @@ enum StoreLoader {
                 guard row.key.kind.keepsGeneration, row.dataKeyID == header.dataKeyID else {
                     throw .corrupt(detail: .row)
                 }
-                if row.key.kind == .grant {
-                    grants.append(StoredGrant(name: row.key.name, generation: generation, held: nil))
-                } else {
-                    credentials.append(
-                        StoredCredential(account: row.key.name, generation: generation, held: nil))
-                }
+            }
+            if row.key.kind == .credential {
+                credentials.append(try row.credential(header: header, keys: keys))
                 return
             }
-            var plain = SecretBuffer(capacity: row.sealed?.count ?? 0)
+            guard let sealed = row.sealed else {
+                grants.append(StoredGrant(name: row.key.name, generation: generation, held: nil))
+                return
+            }
+            var plain = SecretBuffer(capacity: sealed.count)
             do throws(SealFailure) {
                 try row.open(header: header, keys: keys, into: &plain)
             } catch {
                 throw .corrupt(detail: .row)
             }
             switch row.key.kind {
-            case .credential:
-                guard let held = plain.withSpan({ CredentialRecord.decode($0, generation: generation) })
-                else { throw .corrupt(detail: .row) }
-                credentials.append(
-                    StoredCredential(account: row.key.name, generation: generation, held: held))
+            case .credential: break
             case .account: definitions[row.key.name] = (row.generation, plain.finish())
             case .policy: policies[row.key.name] = (row.generation, plain.finish())
             case .grant:

@@ -90,6 +90,19 @@ final class StoreSession {
         }
     }
 
+    /// Reads the row of an account's credential, and believes it as far as it is the one that is known.
+    func read(_ account: AccountName) throws(StoreFailure) -> StoredCredential? {
+        let key = RowKey(kind: .credential, name: account)
+        guard let entry = rows[key] else { return nil }
+        let row = try statements.read(key, id: entry.id)
+        return try keys.withKeys { keys throws(StoreFailure) in
+            guard row.generation == entry.generation,
+                row.hash(storeID: header.storeID, keys: keys) == entry.hash
+            else { throw .corrupt(detail: .row) }
+            return try row.credential(header: header, keys: keys)
+        }
+    }
+
     /// Whether the file still says what is known here; after a failed commit it may not.
     var isAsKnown: Bool {
         guard !connection.isInTransaction, let stored = try? Head.read(connection) else { return false }

@@ -5,6 +5,7 @@ import Secrets
 /// What the loop asks of the store's thread.
 enum Message: Sendable {
     case change(TimedChange)
+    case read(UInt64, AccountName)
     /// Opens the store while it is sealed, with another source of the key where one is given.
     case open(MasterKeySource?, WallTime)
     case ping
@@ -14,6 +15,7 @@ enum Message: Sendable {
 struct Answer: Sendable {
     enum Event: Sendable {
         case completed([StoreCompletion])
+        case read(UInt64, Result<StoredCredential?, StoreFailure>)
         case opened(StoreOpening)
         case pong
     }
@@ -65,6 +67,9 @@ enum StoreThread {
         for message in messages {
             switch message {
             case .change(let change): group.append(change)
+            case .read(let id, let account):
+                commitGroup()
+                mailbox.send(Answer(event: .read(id, engine.read(account)), status: nil))
             case .open(let source, let now):
                 commitGroup()
                 guard !engine.isOpen else { continue }

@@ -145,8 +145,9 @@ extension Daemon: DaemonControl {
         return DaemonFacts(
             version: Version.text, startedAt: startedAt,
             worker: worker.isConnected ? "running" : "idle",
-            workerKind: arguments.fetchSocket == nil ? "child" : "unit", isAuditWritable: audit.isWritable,
-            isMemoryLocked: isMemoryLocked, remarks: remarks)
+            workerKind: arguments.fetchSocket == nil ? "child" : "unit",
+            isAuditWritable: audit.isWritable, lostAuditEntries: audit.dropped,
+            isAuditKeyRemade: auditKey.isRemade, isMemoryLocked: isMemoryLocked, remarks: remarks)
     }
 
     var storeFacts: StoreFacts {

@@ -94,7 +94,8 @@ final class Daemon {
             throw Failure(message: Self.words(for: error, places))
         }
         do {
-            auditKey = try AuditKey.loadOrMake(path: places.stateDirectory + "/audit.key")
+            auditKey = try AuditKey.loadOrMake(
+                in: places.stateDirectory, log: places.auditDirectory, logger: log)
             audit = try AuditLog(
                 directory: places.auditDirectory, key: auditKey.bytes,
                 segmentBytes: configuration.settings.audit.segmentBytes,

@@ -10,7 +10,8 @@ private struct Silent: LogSink {
     func write(_ record: LogRecord) {}
 }
 
-private final class Counting: LogSink, @unchecked Sendable {
+/// Counts what is logged.
+final class Counting: LogSink, @unchecked Sendable {
     // Written by the one thread of the test.
     private(set) var count = 0
     func write(_ record: LogRecord) { count += 1 }

@@ -1,10 +1,13 @@
 package import CredentialCore
+import Secrets
 
 /// A store in memory that keeps the contract of a real one: a change is there as a whole or not at all, and is answered later.
 package final class MemoryStore: StorePort {
     package weak var observer: (any StoreObserver)?
     /// Answers every change with this instead of doing it.
     package var failure: StoreFailure?
+    /// Answers every question with this.
+    package var readFailure: StoreFailure?
     /// A disk that does not answer.
     package var isHeld = false
     package private(set) var waiting: [StoreChange] = []
@@ -15,13 +18,20 @@ package final class MemoryStore: StorePort {
     package private(set) var secrets: [SecretName: HeldSecret] = [:]
     package private(set) var states: [PlatformStateName: StoredState] = [:]
     package private(set) var reopenings = 0
+    private var questions: [(id: UInt64, account: AccountName, behind: UInt64?)] = []
     package var lastWrittenAt: WallTime?
 
     package init() {}
 
     package func submit(_ change: StoreChange) {
-        waiting.append(change)
-        submitted.append(change)
+        // As on disk: what is stored are not the bytes that are in memory.
+        let copy = StoreChange(id: change.id, change.operation.copied)
+        waiting.append(copy)
+        submitted.append(copy)
+    }
+
+    package func read(_ id: UInt64, credentialOf account: AccountName) {
+        questions.append((id, account, behind: waiting.last?.id))
     }
 
     package func reopen() { reopenings += 1 }
@@ -53,7 +63,15 @@ package final class MemoryStore: StorePort {
     /// Does the oldest change and answers it; false when there is none.
     @discardableResult
     package func completeOne() -> Bool {
-        guard !isHeld, !waiting.isEmpty else { return false }
+        guard !isHeld else { return false }
+        if let question = questions.first, !waiting.contains(where: { $0.id == question.behind }) {
+            questions.removeFirst()
+            let outcome: Result<StoredCredential?, StoreFailure> =
+                readFailure.map { .failure($0) } ?? .success(credentials[question.account]?.copied)
+            observer?.storeDidRead(question.id, outcome)
+            return true
+        }
+        guard !waiting.isEmpty else { return false }
         let change = waiting.removeFirst()
         let outcome = failure ?? perform(change.operation)
         observer?.storeDidComplete(StoreCompletion(id: change.id, failure: outcome))
@@ -94,5 +112,31 @@ package final class MemoryStore: StorePort {
         case .deleteState(let name): states[name] = nil
         }
         return nil
+    }
+}
+
+extension StoreChange.Operation {
+    fileprivate var copied: StoreChange.Operation {
+        guard case .putCredential(let account, let held, let expected) = self else { return self }
+        return .putCredential(account: account, held.copied, expected: expected)
+    }
+}
+
+extension StoredCredential {
+    fileprivate var copied: StoredCredential {
+        StoredCredential(account: account, generation: generation, held: held?.copied)
+    }
+}
+
+extension HeldCredential {
+    fileprivate var copied: HeldCredential {
+        let tokens = [credential?.idToken, credential?.accessToken].map { token in
+            token.map { $0.withSpan { SecretBytes(copying: $0) } }
+        }
+        return HeldCredential(
+            credential: try? Credential(
+                idToken: tokens[0], accessToken: tokens[1], issuer: credential?.issuer),
+            generation: generation, expiries: expiries, receivedAt: receivedAt, bootID: bootID,
+            origin: origin, destination: destination)
     }
 }

@@ -45,6 +45,13 @@ package final class FakeFetcher: FetchPort {
     /// Answers the oldest request with a failure.
     package func fail(_ failure: FetchFailure) { end(.failure(failure)) }
 
+    /// Answers that request.
+    package func end(_ outcome: Result<FetchResponse, FetchFailure>, of request: FetchRequest) {
+        guard let index = out.firstIndex(where: { $0.id == request.id }) else { return }
+        out.remove(at: index)
+        observer?.fetchDidEnd(request.id, outcome)
+    }
+
     /// Answers the oldest request of an account.
     package func end(_ outcome: Result<FetchResponse, FetchFailure>, of account: String? = nil) {
         guard let index = out.firstIndex(where: { account == nil || $0.partition == account }) else { return }

@@ -198,3 +198,37 @@ def undumpable():
             core = next(line.split() for line in file if line.startswith("Max core file size"))
         equal((core[4], core[5]), ("0", "0"), "core size")
         equal(os.stat(f"/proc/{pid}/mem").st_uid, 0, "its memory belongs to root")
+
+
+def copies(pid, secret):
+    """How often a secret stands in the memory of a process."""
+    found = 0
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            places, rights = line.split()[:2]
+            if "r" not in rights or line.rstrip().endswith(("[vvar]", "[vvar_vclock]", "[vsyscall]")):
+                continue
+            begin, end = (int(place, 16) for place in places.split("-"))
+            try:
+                memory.seek(begin)
+                found += memory.read(end - begin).count(secret)
+            except (OSError, OverflowError):
+                continue
+    return found
+
+
+@test("R58: the token of a stopped account stands nowhere in the daemon's memory", root=True)
+def wiped():
+    token = mark("stopped")
+    with Broker(account("bot")) as broker:
+        broker.save("bot", token)
+        for _ in range(3):
+            broker.get("bot")
+        broker.call("headers.get", account="bot")
+        check(copies(broker.pid, token.encode()) > 0, "it can be found while it is held")
+        broker.call("account.stop", account="bot")
+        eventually(lambda: copies(broker.pid, token.encode()) == 0, "none once it rests")
+        check(broker.call("credentials.inspect", account="bot")["has_token"], "it is held")
+        eventually(lambda: copies(broker.pid, token.encode()) == 0, "none behind a look")
+        broker.call("account.start", account="bot")
+        equal(broker.get("bot")["bearer_token"], token, "token after start")

@@ -26,7 +26,8 @@ import Testing
         case .response(let response):
             "\(response.isError ? "error" : "result") \(text(response.id.rawToken)) \(text(response.payload.rawToken))"
         case .invalid(let rawID, nil): rawID.isEmpty ? "invalid" : "invalid \(text(rawID))"
-        case .invalid(let rawID, let answeredID?): "invalid \(text(rawID)) answer to \(answeredID)"
+        case .invalid(let rawID, let answeredID?):
+            "invalid \(text(rawID)) answer to \(text(answeredID.rawToken))"
         }
     }
 
@@ -112,11 +113,14 @@ import Testing
     }
 
     @Test(arguments: [
-        #""result":1"#, #""error":{"code":1,"message":""}"#, #""id":1.5,"result":1"#, #""id":"1","error":{}"#,
-        #""id":null,"error":{}"#, #""id":[1],"result":1"#,
+        (#""result":1"#, ""), (#""error":{"code":1,"message":""}"#, ""), (#""id":1.5,"result":1"#, "1.5"),
+        (#""id":"1","error":{}"#, #""1""#), (#""id":null,"error":{}"#, "null"),
+        (#""id":[1],"result":1"#, "[1]"),
     ])
-    func `what looks like a response and has no number of ours is refused under null`(members: String) {
-        #expect(kinds(message(members)) == ["invalid"])
+    func `what looks like a response and has no number of ours says which id it has`(
+        members: String, id: String
+    ) {
+        #expect(kinds(message(members)) == [id.isEmpty ? "invalid" : "invalid  answer to \(id)"])
     }
 
     @Test func `a batch has one to sixteen members, or as many as are allowed`() {

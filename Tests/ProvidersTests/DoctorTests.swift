@@ -169,6 +169,7 @@ private func bot(
         Doctor.findings(
             try facts(bot) {
                 $0.held = try held(token)
+                $0.chatID = "chat-1"
                 $0.binding = .anonymous
                 $0.bindCause = .rejected(RefreshFailure(.rejected, httpStatus: 401))
                 $0.isUsable = false
@@ -204,6 +205,52 @@ private func bot(
         #expect(
             findings[0].message
                 == #"iss of the token is "https://i.example", and expected_issuer is "https://i.example/""#)
+    }
+
+    @Test(arguments: [
+        (#"{"iss":"https://i.example","nbf":1767225601}"#, "token_not_yet_valid R63"),
+        (#"{"iss":"https://i.example","exp":"2026-01-01T01:00:00Z"}"#, "exp_implausible R63"),
+        (#"{"iss":"https://i.example","chat":{"id":"another"}}"#, "chat_unexpected R5"),
+    ])
+    func `R63: what keeps a token from being taken comes before the word of its signature`(
+        _ payload: String, _ code: String
+    ) throws {
+        #expect(codes(try refused(jwt(payload, header: rs256), bot())) == [code, "bind_rejected R63"])
+    }
+
+    @Test func `R24: an issuer that is sent beside a token of another is named`() throws {
+        func findings(_ strategy: KindlyDefinition.Strategy?, _ issuer: String) throws -> [String] {
+            codes(
+                Doctor.findings(
+                    try facts(bot(strategy)) {
+                        $0.held = try held(jwt(good, header: rs256), issuer: issuer)
+                        $0.bindCause = .rejected(RefreshFailure(.rejected, httpStatus: 401))
+                        $0.isUsable = false
+                    }))
+        }
+        #expect(
+            try findings(.identityProvider, "https://other.example")
+                == ["issuer_unexpected R24", "bind_rejected R63"])
+        #expect(
+            try findings(.identityProvider, "https://i.example") == [
+                "key_suspected R67", "bind_rejected R63",
+            ])
+        // Bots with Kindly's own JWTs take no notice of it.
+        #expect(try findings(.kindlyJWT, "https://other.example").first == "key_suspected R67")
+    }
+
+    @Test(arguments: [RefreshFailure.Kind.callbackTimeout, .callbackRejected])
+    func `R64: a handler that has gone since is missing, whatever it did before`(_ kind: RefreshFailure.Kind)
+        throws
+    {
+        var gone = try facts(nil, provider: .generic) {
+            $0.failure = RefreshFailure(kind)
+            $0.isUsable = false
+            $0.handlers = []
+        }
+        #expect(summary(gone) == ["error handler_missing R64"])
+        gone.handlers = [.credentialFetch]
+        #expect(summary(gone).first?.contains("callback_") == true)
     }
 
     @Test func `R67: where the claims are good it is the signature, and the key is named`() throws {

@@ -50,6 +50,11 @@ private final class Described {
         #expect(call(stage, client, "account.show").contains(#""warnings":["expiry_missing"]"#))
         let findings = call(stage, client, "account.doctor")
         #expect(findings.contains(#""code":"expiry_missing""#) && findings.contains("no member until"))
+        // What was found out outlives a rest.
+        _ = call(stage, client, "account.stop")
+        #expect(call(stage, client, "credentials.inspect").contains(#""warnings":["expiry_missing"]"#))
+        _ = call(stage, client, "account.start")
+        #expect(call(stage, client, "credentials.inspect").contains(#""warnings":["expiry_missing"]"#))
         platform.body = #"{"until":1767229000}"#
         platform.issued = "token-2"
         stage.advance(.seconds(2))

@@ -214,15 +214,20 @@ import Testing
     @Test func `the daemon is looked at by administrators, and in part by everybody`() throws {
         let (stage, client) = try stage(instance: .system(admins: Definitions.user(9)))
         stage.control.facts.isAuditWritable = false
+        stage.control.facts.isAuditKeyRemade = true
+        stage.control.facts.lostAuditEntries = 3
         stage.control.outcome = .refused(["/etc/x.toml:3: no key of that name"])
         let admin = try #require(stage.connect(uid: 9, onAdminSocket: true))
         let all = stage.call(admin, "daemon.doctor")
         #expect(all.contains(#""ok":false"#))
         #expect(all.contains(#""code":"audit_unwritable""#))
+        #expect(all.contains(#""severity":"warning","code":"audit_key_missing""#))
+        #expect(all.contains(#""code":"audit_lossy","message":"3 audit entries"#))
+        #expect(stage.call(admin, "daemon.metrics").contains(#"chatauth_audit_lost_total 3\n"#))
         #expect(all.contains("would be refused: /etc/x.toml:3: no key of that name"))
         #expect(stage.account("bot") != nil)
         let part = stage.call(client, "daemon.doctor")
-        #expect(!part.contains("audit_unwritable") && !part.contains("x.toml"))
+        #expect(!part.contains(#""code":"audit_"#) && !part.contains("x.toml"))
         #expect(part.contains(#""code":"no_accounts""#))
     }
 

@@ -209,7 +209,9 @@ import Testing
             client, "credentials.save",
             #"{"account":"bot","id_token":"\#(token)","access_token":"\#(token.dropLast())u"}"#)
         #expect(
-            pair == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","generation":2,"expires_at":null}}"#)
+            pair
+                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","saved":true,"generation":2,"expires_at":null}}"#
+        )
         client.isReading = false
         stage.receive(FramingTestsRequest.line, from: client)
         stage.run()

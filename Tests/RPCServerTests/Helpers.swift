@@ -29,6 +29,11 @@ enum Expected {
     static func invalidParams(_ message: String) -> String { error(-32602, message, "invalid_params") }
 
     static let parseError = error(id: "null", -32700, "Parse error", "parse_error")
+    static let notResponse = error(
+        id: "null", -32600,
+        #"an answer has jsonrpc \"2.0\", the id of the question as it was, and a result or an error but not both, not even null"#,
+        "invalid_request")
+
     static func invalidRequest(id: String = "null") -> String {
         error(id: id, -32600, "Invalid Request", "invalid_request")
     }

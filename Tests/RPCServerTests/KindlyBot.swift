@@ -25,6 +25,10 @@ final class KindlyBot {
     var isBackendDown = false
     /// What a backend that is down answers.
     var backendStatus = 503
+    /// The backend makes a token for the chat that it is told, and the bot takes it for that one only.
+    var hasTokensOfChats = false
+    /// What `connect` is answered with.
+    var connectStatus = 200
     /// What `connect` calls the chat; nil: as it was asked.
     var chatName: String?
     /// The bearers with which chats were to be unbound.
@@ -37,6 +41,7 @@ final class KindlyBot {
     func answer(_ request: FetchRequest) -> Result<FetchResponse, FetchFailure> {
         if request.url.text.hasPrefix("https://backend.example/") {
             bodies.append(request.body.map(PlatformAnswers.text) ?? "")
+            if hasTokensOfChats { issued = "for-" + (bodies.last?.member("chatId") ?? "nobody") }
             if isBackendDown { return PlatformAnswers.json(backendStatus, "") }
             return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
         }
@@ -53,6 +58,7 @@ final class KindlyBot {
         switch route {
         case "connect":
             if header("Authorization") != nil { violations.append("connect with a token") }
+            guard connectStatus == 200 else { return PlatformAnswers.json(connectStatus, "") }
             return PlatformAnswers.json(
                 200,
                 #"{"chat_id":"\#(chatName ?? header("kindly-chat-uuid") ?? "")","token":"\#(chatToken)"}"#)
@@ -67,7 +73,10 @@ final class KindlyBot {
             if header("kindly-chatbubble-token").map(unknownChatTokens.contains) == true {
                 return PlatformAnswers.json(unknownStatus, #"{"error":"chatbubble token"}"#)
             }
-            if refused.contains(bearer) { return PlatformAnswers.json(401, #"{"error":"signature"}"#) }
+            let isOfOther = hasTokensOfChats && bearer != "for-" + (header("kindly-chat-uuid") ?? "")
+            if isOfOther || refused.contains(bearer) {
+                return PlatformAnswers.json(401, #"{"error":"signature"}"#)
+            }
             let body = bindStatus == 200 ? "{\(expiries[bearer] ?? expiry)}" : ""
             return PlatformAnswers.json(bindStatus, body, date: date)
         case "auth/chat/invalidate":

@@ -111,6 +111,60 @@ import Testing
         #expect(stage.chat(client) == "theirs")
     }
 
+    // MARK: A chat that gets another name
+
+    private func reached(_ stage: Stage, _ client: MemoryConnection) -> String {
+        stage.call(client, "token.get", #"{"account":"bot"}"#)
+    }
+
+    @Test
+    func `R5: whoever signs in to a chat that Kindly names otherwise has the source asked for that one`()
+        throws
+    {
+        bot.hasTokensOfChats = true
+        bot.isBackendDown = true
+        bot.connectStatus = 503
+        let (stage, client) = try bot.stage()
+        stage.advance(.seconds(2))
+        bot.isBackendDown = false
+        bot.connectStatus = 200
+        bot.chatName = "theirs"
+        let asked = bot.bodies.count
+        let answer = stage.call(client, "auth.authenticate", #"{"account":"bot"}"#)
+        #expect(answer.contains(#""generation":1"#))
+        #expect(bot.bodies[asked...].compactMap { $0.member("chatId") }.last == "theirs")
+        #expect(bot.bodies.count - asked <= 2)
+        #expect(bot.binds.map(\.bearer) == ["for-theirs"])
+        #expect(reached(stage, client).contains(#""bearer_token":"for-theirs""#))
+    }
+
+    @Test(arguments: [true, false])
+    func `R5: a token that was made for the chat's first name is replaced by one for its other name`(
+        _ isConnectedFirst: Bool
+    ) throws {
+        bot.hasTokensOfChats = true
+        bot.chatName = "theirs"
+        let stage = try Stage(accounts: [KindlyBot.account()])
+        stage.advance(.zero)
+        let client = try #require(stage.connect())
+        #expect(stage.fetcher.out.count == 2)
+        let order = stage.fetcher.out.sorted {
+            ($0.url.text.contains("connect") == isConnectedFirst)
+                && ($1.url.text.contains("connect") != isConnectedFirst)
+        }
+        for request in order {
+            stage.fetcher.end(bot.answer(request), of: request)
+            stage.run()
+        }
+        stage.fetcher.backend = { [bot] in bot.answer($0) }
+        stage.advance(.seconds(2))
+        #expect(reached(stage, client).contains(#""bearer_token":"for-theirs""#))
+        #expect(bot.binds.last?.bearer == "for-theirs" && bot.binds.last?.chat == "theirs")
+        #expect(
+            stage.call(client, "credentials.inspect", #"{"account":"bot"}"#).contains(
+                #""binding":{"state":"authenticated""#))
+    }
+
     // MARK: A chat's own token
 
     @Test func `a chat without its token is not connected, and doctor suspects that first`() throws {

@@ -17,7 +17,7 @@ import Testing
         stage.run()
         #expect(
             client.take()
-                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","generation":2,"expires_at":1767229200}}"#
+                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","saved":true,"generation":2,"expires_at":1767229200}}"#
                 + "\n")
         #expect(
             stage.call(client, "credentials.inspect", #"{"account":"bot"}"#)
@@ -34,7 +34,7 @@ import Testing
         let (stage, client) = try Stage.serving()
         #expect(
             stage.call(client, "credentials.save_token", #"{"account":"bot","token":"a","expires_at":1e300}"#)
-                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","generation":2,"expires_at":null,"#
+                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","saved":true,"generation":2,"expires_at":null,"#
                 + #""warnings":["an expiry is no moment and counts as unknown"]}}"#)
     }
 

@@ -121,7 +121,7 @@ import Testing
         #expect(
             client.take() == "["
                 + [
-                    #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","generation":2,"expires_at":null}}"#,
+                    #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot","saved":true,"generation":2,"expires_at":null}}"#,
                     Expected.error(
                         id: "2", -32601, "no such method; rpc.discover lists them", "method_not_found"),
                 ].joined(separator: ",") + "]\n")

@@ -91,7 +91,7 @@ import SQLiteStore
         let contents = try bench.openContents()
         #expect(contents.grants.first?.generation == Generation(2))
         #expect(contents.grants.first?.held?.state == .spending)
-        #expect(text(contents.credentials.first?.held?.credential.idToken) == String(successor))
+        #expect(text(contents.credentials.first?.held?.credential?.idToken) == String(successor))
     }
 
     private func numbered(

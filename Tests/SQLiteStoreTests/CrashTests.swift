@@ -127,7 +127,7 @@ import SQLiteStore
         }
         let contents = try bench.openContents()
         #expect(contents.epoch == 2)
-        #expect(text(contents.credentials.first?.held?.credential.idToken) == "kept")
+        #expect(text(contents.credentials.first?.held?.credential?.idToken) == "kept")
         #expect(StoreBench.read(bench.epochPath) != lagging)
     }
 
@@ -202,7 +202,7 @@ import SQLiteStore
         #expect(bench.store?.status.lastFailure == nil)
         let contents = try bench.openContents()
         #expect(
-            text(contents.credentials.first { $0.account == name("a") }?.held?.credential.idToken) == "next")
+            text(contents.credentials.first { $0.account == name("a") }?.held?.credential?.idToken) == "next")
     }
 
     @Test func `a value that is too large costs only itself`() throws {

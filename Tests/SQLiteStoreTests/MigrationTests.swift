@@ -59,7 +59,7 @@ import SQLiteStore
 
         #expect(try bench.sealedReason() == .tooNew(version: StoreFormat.current.version + 1))
         #expect(
-            text(try bench.openContents(format: Self.next()).credentials[0].held?.credential.idToken)
+            text(try bench.openContents(format: Self.next()).credentials[0].held?.credential?.idToken)
                 == "token")
     }
 
@@ -107,7 +107,7 @@ import SQLiteStore
         #expect(after.epoch == before.epoch + 1)
         #expect(bench.store?.status.formatVersion == StoreFormat.current.version)
         for stored in after.credentials {
-            let token = text(stored.held?.credential.accessToken) ?? ""
+            let token = text(stored.held?.credential?.accessToken) ?? ""
             #expect(token.hasPrefix("token-") && token.hasSuffix("-" + String(repeating: "x", count: 600)))
         }
         bench.close()

@@ -18,7 +18,7 @@ import SQLiteStore
 
     private func lines(_ contents: StoreContents) -> [String] {
         contents.credentials.map {
-            "c \($0.account) \($0.generation.number) \(text($0.held?.credential.idToken) ?? "-")"
+            "c \($0.account) \($0.generation.number) \(text($0.held?.credential?.idToken) ?? "-")"
         }.sorted()
             + contents.accounts.map { "a \($0.name) \(text($0.definition) ?? "-") \(text($0.policy) ?? "-")" }
             .sorted()

@@ -82,7 +82,7 @@ import SQLiteStore
                 == [nil, stored, stored, nil, .conflict(stored: .none), stored])
         let contents = try bench.openContents()
         #expect(contents.credentials.map(\.generation) == [Generation(4)])
-        #expect(text(contents.credentials[0].held?.credential.idToken) == "same")
+        #expect(text(contents.credentials[0].held?.credential?.idToken) == "same")
     }
 
     @Test func `a deleted credential leaves its generation`() throws {

@@ -227,7 +227,7 @@ import SQLiteStore
         #expect(try bench.sealedReason() == .rolledBack)
         #expect(bench.fingerprint == before)
         StoreBench.write(new, to: bench.paths.database)
-        #expect(text(try bench.openContents().credentials[0].held?.credential.idToken) == "fresh")
+        #expect(text(try bench.openContents().credentials[0].held?.credential?.idToken) == "fresh")
     }
 
     @Test func `a missing, foreign or edited epoch file is noticed`() throws {

@@ -17,12 +17,16 @@ final class StandingClock: Clock {
 final class Listener: StoreObserver {
     var completions: [UInt64: StoreFailure?] = [:]
     var order: [UInt64] = []
+    var answers: [UInt64: Result<StoredCredential?, StoreFailure>] = [:]
     var openings: [StoreContents] = []
     var reasons: [StoreFailure] = []
 
     func storeDidComplete(_ completion: StoreCompletion) {
         completions[completion.id] = .some(completion.failure)
         order.append(completion.id)
+    }
+    func storeDidRead(_ id: UInt64, _ outcome: Result<StoredCredential?, StoreFailure>) {
+        answers[id] = outcome
     }
     func storeDidOpen(_ contents: StoreContents) { openings.append(contents) }
     func storeDidStaySealed(_ reason: StoreFailure) { reasons.append(reason) }
@@ -231,9 +235,9 @@ func summary(_ contents: StoreContents) -> [String] {
     let credentials = contents.credentials.map { stored in
         let held = stored.held
         let generation = "\(stored.account) \(stored.generation.number) \(held?.generation.number ?? -1)"
-        let tokens = "\(text(held?.credential.idToken) ?? "-") \(text(held?.credential.accessToken) ?? "-")"
+        let tokens = "\(text(held?.credential?.idToken) ?? "-") \(text(held?.credential?.accessToken) ?? "-")"
         let expiries = held.map { "\($0.expiries) \($0.receivedAt) \($0.bootID) \($0.origin)" } ?? "-"
-        return "c \(generation) \(tokens) \(held?.credential.issuer ?? "-") \(expiries) "
+        return "c \(generation) \(tokens) \(held?.credential?.issuer ?? "-") \(expiries) "
             + "\(held?.destination.text ?? "-")"
     }
     let accounts = contents.accounts.map {

@@ -6,6 +6,8 @@ import Secrets
 package final class AccountPlatform {
     /// What is known of it.
     package internal(set) var state: PlatformState
+    /// The newest deletion, where that was no sign-out.
+    var forgotten: Generation?
     /// The install as the platform knows it, where the account has one of its own.
     var ownDevice: DeviceID?
     /// What the platform has seen of the credential; nil where nothing is bound behind it.
@@ -21,7 +23,7 @@ package final class AccountPlatform {
     /// The bearer that the platform took before it is installed, and for which chat.
     var boundAhead: (bearer: SecretBytes, chatID: String?)?
     /// Why the answer to the newest bind does not say until when that bearer holds.
-    var expiryFlaw: (bearer: SecretBytes, flaw: BindAnswer.ExpiryFlaw)?
+    var expiryFlaw: (bearer: BoundBearer, flaw: BindAnswer.ExpiryFlaw)?
     /// Why the platform refused the credential that is held, or could not be asked.
     package internal(set) var bindFailure: RefreshFailure?
     /// What the platform found out about the credential that is about to be installed.
@@ -64,6 +66,19 @@ package final class AccountPlatform {
         let isNew: Bool
         /// Whether it takes the place of somebody else, of whom nothing may be carried over (R103).
         let isOther: Bool
+    }
+
+    /// The bearer that a platform was shown last: it may not be held yet, and of an account that rests only its number is known.
+    enum BoundBearer {
+        case shown(SecretBytes)
+        case held(Generation)
+
+        func isOf(_ held: HeldCredential) -> Bool {
+            switch self {
+            case .shown(let bearer): bearer === held.credential?.bearer
+            case .held(let generation): generation == held.generation
+            }
+        }
     }
 
     /// Something that somebody asked for, and that nothing else of the account may run beside.

@@ -42,7 +42,7 @@ extension Broker {
         let session = account.session
         if let held = session.held, !session.isParked, session.standing != .sealed {
             var isBound = false
-            if let ahead = account.platform?.boundAhead, ahead.bearer === held.credential.bearer {
+            if let ahead = account.platform?.boundAhead, ahead.bearer === held.credential?.bearer {
                 isBound = ahead.chatID == account.chat?.id
                 account.platform?.boundAhead = nil
             }
@@ -50,7 +50,9 @@ extension Broker {
                 .credentialReplaced(held.generation, isBound: isBound, end: end(of: account)),
                 toBindingOf: account)
             // Somebody else may be bound, by a sign-in that came to nothing: what is held is bound anew.
-            if account.platform?.lane?.mayHaveAnother(than: held.credential) == true, !session.hasUnderway {
+            if let credential = held.credential, !session.hasUnderway,
+                account.platform?.lane?.mayHaveAnother(than: credential) == true
+            {
                 apply(.doubted(held.generation), toBindingOf: account)
             }
         } else {
@@ -150,7 +152,7 @@ extension Broker {
 
     /// Reads until when a bearer holds that the platform took, and remembers where that cannot be read.
     func end(_ answer: BindAnswer, of bearer: SecretBytes, _ account: Account) -> WallTime? {
-        account.platform?.expiryFlaw = answer.flaw.map { (bearer, $0) }
+        account.platform?.expiryFlaw = answer.flaw.map { (.shown(bearer), $0) }
         if let flaw = answer.flaw {
             log.log(
                 .warning, "The platform does not say until when the credential holds, as it should",

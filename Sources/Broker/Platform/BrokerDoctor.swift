@@ -3,15 +3,17 @@ package import Providers
 
 /// What is known of an account, for whoever explains it; nothing is changed by looking.
 extension Broker {
-    /// Gathers it; `completion` comes later where two tokens have to be compared, else within this call.
+    /// Gathers it; `completion` comes later where two tokens have to be compared or read, else within this call.
     package func facts(of account: Account, completion: @escaping (AccountFacts) -> Void) {
-        var facts = facts(of: account)
-        guard let credential = account.session.held?.credential,
-            case .undecided(let hash) = CompanionCheck.of(credential)
-        else { return completion(facts) }
-        signer.halfHash(of: hash.accessToken, hash.digest.algorithm) { outcome in
-            if case .success(let half) = outcome { facts.isPair = hash.isMatched(by: half) }
-            completion(facts)
+        withTokens(of: account) { [self] _ in
+            var facts = facts(of: account)
+            guard let credential = account.session.held?.credential,
+                case .undecided(let hash) = CompanionCheck.of(credential)
+            else { return completion(facts) }
+            signer.halfHash(of: hash.accessToken, hash.digest.algorithm) { outcome in
+                if case .success(let half) = outcome { facts.isPair = hash.isMatched(by: half) }
+                completion(facts)
+            }
         }
     }
 

@@ -7,9 +7,10 @@ extension Broker {
     /// Has the platform say what it says of a fresh credential before that counts; `completion` comes later, or within this call
     /// where there is nothing to ask.
     func exchange(
-        _ reading: SourceAnswer.Reading, _ account: Account, _ reason: RefreshReason, _ attempt: Attempt,
+        _ reading: SourceAnswer.Reading, _ account: Account, _ context: SourceContext, _ attempt: Attempt,
         completion: @escaping (Result<SourceAnswer.Reading, RefreshFailure>) -> Void
     ) {
+        let reason = context.reason
         switch account.definition.platform {
         case .chatbase(let agent):
             let credential = reading.fresh.credential
@@ -33,10 +34,14 @@ extension Broker {
                 guard let self, !attempt.isOver else { return }
                 if let failure { return completion(.failure(failure)) }
                 // Who signs in is told whether the platform took it (R50); everybody else is served meanwhile.
-                guard reason == .authenticate else { return completion(.success(reading)) }
+                let isForChat = { account.chat?.id == context.chatID }
+                guard reason == .authenticate else {
+                    return completion(isForChat() ? .success(reading) : .failure(.chatReplaced))
+                }
                 withKnownChat(of: account, attempt) { [weak self] outcome in
                     switch outcome {
                     case .failure(let failure): completion(.failure(failure))
+                    case .success where !isForChat(): completion(.failure(.chatReplaced))
                     case .success(false): completion(.success(reading))
                     case .success(true): self?.bindAhead(reading, account, attempt, completion)
                     }
@@ -143,8 +148,8 @@ extension Broker {
 
     // A renewal of the same user's token goes on with the conversation; whoever signs in begins anew.
     func isOtherUser(_ credential: Credential, than held: HeldCredential?) -> Bool {
-        guard let held, let user = ChatbaseClaims.user(of: credential.bearer),
-            let known = ChatbaseClaims.user(of: held.credential.bearer)
+        guard let held = held?.credential, let user = ChatbaseClaims.user(of: credential.bearer),
+            let known = ChatbaseClaims.user(of: held.bearer)
         else { return false }
         return user != known
     }
@@ -158,6 +163,13 @@ extension CompanionCheck.AccessTokenHash.Digest {
         case .sha384: .hs384
         case .sha512: .hs512
         }
+    }
+}
+
+extension RefreshFailure {
+    // The backend, or the token itself, may name the chat.
+    fileprivate static var chatReplaced: RefreshFailure {
+        RefreshFailure(.stale, cause: .chatReplaced)
     }
 }
 

@@ -94,11 +94,12 @@ extension Broker {
     /// Shows a stored identity to the server again (R96); it is held meanwhile, and only the server's own word ends it.
     private func identifyOnStart(_ account: Account) {
         guard case .chatbase(let agent) = account.definition.platform, agent.identifiesOnStart,
-            let held = account.session.held, account.session.standingFailure == nil
+            let held = account.session.held, let credential = held.credential,
+            account.session.standingFailure == nil
         else { return }
         command(account) { _ in
         } begin: { [weak self] attempt in
-            self?.verify(account, agent, held.credential, isAlone: false, attempt) { [weak self] outcome in
+            self?.verify(account, agent, credential, isAlone: false, attempt) { [weak self] outcome in
                 self?.endCommand(of: account, attempt)
                 if case .failure(let failure) = outcome, failure.isRefusalOfPlatform {
                     self?.reject(account, held.generation)

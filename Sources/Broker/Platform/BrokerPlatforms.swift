@@ -22,6 +22,10 @@ extension Broker {
         platform.ownDevice = row.device.flatMap { DeviceID($0) }
         platform.earlier = row.earlier
         bound = row.stay.bound
+        if let forgotten = row.stay.forgotten {
+            platform.forgotten = forgotten
+            account.session.restoreForgetting(forgotten)
+        }
         guard let state = row.stay.state else { return }
         switch initial {
         case .chatbase:
@@ -49,9 +53,18 @@ extension Broker {
             }
         let stay = PlatformRow.Stay(
             destination: account.definition.destination, state: state,
-            bound: chatToCome == nil ? platform.binding?.boundGeneration : nil)
+            bound: chatToCome == nil ? platform.binding?.boundGeneration : nil, forgotten: platform.forgotten)
         let row = PlatformRow(stay: stay, device: platform.ownDevice?.text, earlier: platform.earlier)
         memory.put(.account(account.name), row.json(), completion: completion)
+    }
+
+    /// Remembers whether the credential that was just deleted was signed out: what the store has of it does not say so.
+    func rememberForgetting(of account: Account) {
+        guard let platform = account.platform else { return }
+        let forgotten = account.session.isSignedOutOnPurpose ? nil : account.session.generation
+        guard forgotten != platform.forgotten else { return }
+        platform.forgotten = forgotten
+        rememberPlatform(of: account)
     }
 
     /// Tells once what is remembered of an account is on disk, within this call where it is.

@@ -165,7 +165,7 @@ extension Broker {
     ) {
         let isRefused =
             account.session.isHeldRejected
-            && account.session.held?.credential.bearer.isEqual(to: brought.credential.bearer) == true
+            && account.session.held?.credential?.bearer.isEqual(to: brought.credential.bearer) == true
         let isOver = brought.expiries.earliest.map { $0.at <= clock.now.wall } ?? false
         if isRefused || isOver {
             return apply(

@@ -85,13 +85,13 @@ extension Broker {
         _ account: Account, _ attempt: Attempt, _ ended: @escaping (BrokerAnswer) -> Void
     ) {
         guard case .chatbase(let agent) = account.definition.platform, let held = account.session.held,
-            isIdentityUnshown(account)
+            let credential = held.credential, isIdentityUnshown(account)
         else {
             endCommand(of: account, attempt)
             return ended(.done)
         }
         // Alone: the header would be the very pair that the server has not seen.
-        verify(account, agent, held.credential, isAlone: true, attempt) { [weak self] outcome in
+        verify(account, agent, credential, isAlone: true, attempt) { [weak self] outcome in
             guard let self else { return }
             defer { endCommand(of: account, attempt) }
             // Another came meanwhile, and was shown itself.

@@ -106,6 +106,12 @@ final class ChatLane {
         return !last.binding.isOf(credential)
     }
 
+    /// Whether somebody else may be bound than the one with that credential, now or by what is out.
+    func mayHaveAnother(beside credential: Credential?) -> Bool {
+        guard let credential else { return mayHaveSomebody }
+        return isBinding || shown.contains { !$0.binding.isOf(credential) }
+    }
+
     /// Forgets every credential; nobody is told.
     func forget() {
         shown = []

@@ -5,7 +5,7 @@ import Secrets
 
 /// The row of an account: the state of its platform, a device of its own, and its chats at other destinations.
 ///
-///     {"destination": "provider=…", "state": {…}, "bound": generation, "device": "UUID",
+///     {"destination": "provider=…", "state": {…}, "bound": generation, "forgotten": generation, "device": "UUID",
 ///      "earlier": [{"destination": "provider=…", "state": {…}, "bound": generation}, …]}
 ///
 /// A state counts only at the destination that it is of: another bot knows nothing of this one's chat. A device outlives that, and
@@ -16,6 +16,8 @@ struct PlatformRow {
         let destination: Destination
         var state: SecretBytes?
         var bound: Generation?
+        /// Whose deletion was no sign-out.
+        var forgotten: Generation?
 
         // Sessions and identities belong to the credential, of which an account has one.
         fileprivate var isChat: Bool { state.flatMap { KindlyChat(json: $0) } != nil }
@@ -102,6 +104,7 @@ extension PlatformRow.Stay {
             self.state = SecretBytes(copying: state.raw)
         }
         bound = object.member("bound")?.integer.map { Generation($0) }
+        forgotten = object.member("forgotten")?.integer.map { Generation($0) }
     }
 
     fileprivate func write(to writer: inout JSONWriter) {
@@ -111,9 +114,10 @@ extension PlatformRow.Stay {
             writer.key("state")
             state.withSpan { writer.raw($0) }
         }
-        if let bound {
-            writer.key("bound")
-            writer.integer(bound.number)
+        for (name, generation) in [("bound", bound), ("forgotten", forgotten)] {
+            guard let generation else { continue }
+            writer.key(named: name)
+            writer.integer(generation.number)
         }
     }
 }

@@ -66,7 +66,7 @@ package struct CredentialSession: Sendable {
     package internal(set) var traits: Traits
     /// Whether it works at all.
     package internal(set) var standing: Standing
-    /// The credential, usable or not; nil: none.
+    /// The credential, usable or not; nil: none; without its tokens while the session rests.
     package internal(set) var held: HeldCredential?
     /// When what is held is due, and when it ends.
     package internal(set) var schedule: Schedule?
@@ -92,7 +92,7 @@ package struct CredentialSession: Sendable {
     /// The credential was deleted: nothing is fetched until somebody asks.
     var isSignedOut = false
     /// Somebody wanted that: what comes by itself, as a handler does, changes nothing.
-    var isSignedOutOnPurpose = false
+    package internal(set) var isSignedOutOnPurpose = false
     var isShuttingDown = false
     var commits: [Commit] = []
     /// A refreshed credential that is on disk, while a change that came after it is on its way there.
@@ -180,6 +180,7 @@ package struct CredentialSession: Sendable {
             wanted = nil
             answerAll(.failure(.shuttingDown), &effects)
         }
+        shelve()
         return effects
     }
 
@@ -204,8 +205,13 @@ package struct CredentialSession: Sendable {
         let isDoubtful = !trustsWallClock && !isThisBoot && schedule?.expiresAt != nil
         distrust = isDoubtful ? .clock(until: lastWrittenAt ?? .distantFuture) : nil
         isSignedOut = stored.held == nil && stored.generation > .none
-        // The store does not say why; nobody is signed in against his will.
+        // The row of a credential does not say why; nobody is signed in against his will.
         isSignedOutOnPurpose = isSignedOut
+    }
+
+    /// Takes what the store says elsewhere of the deletion of that generation: it was no sign-out.
+    package mutating func restoreForgetting(_ forgotten: Generation) {
+        if forgotten == generation { isSignedOutOnPurpose = false }
     }
 
     /// A boot clock that has not come as far as the stored one is another clock, as in a time namespace.
@@ -221,6 +227,7 @@ package struct CredentialSession: Sendable {
     /// Opens a sealed session, once what it holds has been restored.
     package mutating func unseal(standing: Standing) {
         if self.standing == .sealed { self.standing = standing }
+        shelve()
     }
 
     /// Takes a changed definition: a refresh that is out for the old one is given up.

@@ -22,8 +22,8 @@ extension CredentialSession {
     ///
     /// The bearer's own `exp` is judged by the origin's clock as well, where that is known: it may be ours that is wrong.
     package func isStale(_ fresh: FreshCredential, _ now: Instant) -> Bool {
-        if let held, rejectedGeneration == held.generation,
-            fresh.credential.bearer.isEqual(to: held.credential.bearer)
+        if let held, rejectedGeneration == held.generation, let known = held.credential,
+            fresh.credential.bearer.isEqual(to: known.bearer)
         {
             return true
         }

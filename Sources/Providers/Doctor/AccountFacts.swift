@@ -10,6 +10,8 @@ package struct AccountFacts: Sendable {
     package var state: SessionState
     /// What it holds.
     package var held: HeldCredential?
+    /// Its tokens; nil where none is held, or none can be seen.
+    package var credential: Credential? { held?.credential }
     /// When that is due, and when it ends.
     package var schedule: Schedule?
     /// Whether what is held may be handed out.

@@ -6,7 +6,7 @@ enum ChatbaseDoctor {
         var findings: [Finding] = []
         let refused = facts.platformFailure
         if let refused { findings.append(said(refused, facts)) }
-        guard let held = facts.held else { return findings }
+        guard let credential = facts.credential else { return findings }
         if facts.isIdentityUnverified {
             findings.append(
                 Finding(
@@ -27,7 +27,7 @@ enum ChatbaseDoctor {
                         : "chatauth identity identify \(name(facts)) with a new token, or give the account a source",
                     requirement: 94))
         }
-        findings += ChatbaseClaims.warnings(held.credential.bearer, now: facts.now.wall).compactMap {
+        findings += ChatbaseClaims.warnings(credential.bearer, now: facts.now.wall).compactMap {
             warning($0, isRefused: isRefused)
         }
         return findings

@@ -104,12 +104,12 @@ package enum Doctor {
                     .warning, .notStored, "the disk refused the credential: it is lost with the next restart",
                     fix: "free space in the state directory; it is tried again by itself"))
         }
-        guard let held = facts.held else { return findings }
+        guard let credential = facts.credential else { return findings }
         // Chatbase's own table has words for what its tokens are.
         if case .chatbase = facts.definition.platform { return findings }
         return findings
-            + CredentialNote.on(held.credential, expiryFlaw: facts.expiryFlaw).compactMap { note in
-                finding(note, held.credential, facts)
+            + CredentialNote.on(credential, expiryFlaw: facts.expiryFlaw).compactMap { note in
+                finding(note, credential, facts)
             }
     }
 

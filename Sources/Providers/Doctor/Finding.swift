@@ -87,6 +87,7 @@ package enum FindingCode: String, Sendable, CaseIterable {
     case strategyMissing = "strategy_missing"
     case keySuspected = "key_suspected"
     case tokenExpired = "token_expired"
+    case tokenNotYetValid = "token_not_yet_valid"
     case algorithmUnfit = "algorithm_unfit"
     case companionInvalid = "companion_invalid"
     case companionMismatch = "companion_mismatch"
@@ -129,6 +130,8 @@ package enum FindingCode: String, Sendable, CaseIterable {
     // MARK: The daemon
 
     case auditUnwritable = "audit_unwritable"
+    case auditKeyMissing = "audit_key_missing"
+    case auditLossy = "audit_lossy"
     case clockBehind = "clock_behind"
     case configurationRefused = "configuration_refused"
     case memoryUnlocked = "memory_unlocked"

@@ -40,7 +40,7 @@ enum KindlyDoctor {
         ]
     }
 
-    private static func chatTokenMissing(_ facts: AccountFacts, _ severity: Finding.Severity) -> Finding {
+    static func chatTokenMissing(_ facts: AccountFacts, _ severity: Finding.Severity) -> Finding {
         Finding(
             severity, .chatTokenMissing,
             "the chat was attached without its own token, without which Kindly takes no credential for it",
@@ -111,113 +111,12 @@ enum KindlyDoctor {
                 failure: failure)
     }
 
-    private static func refusal(
-        _ failure: RefreshFailure, _ facts: AccountFacts, _ platform: String, _ bot: KindlyDefinition?
-    ) -> [Finding] {
-        if failure.kind == .companionInvalid {
-            return [
-                Finding(
-                    .error, .companionInvalid,
-                    "\(platform) takes an access token beside an ID token only where that is a JWT",
-                    fix: "give the opaque token alone, with its issuer", requirement: 68, failure: failure)
-            ]
-        }
-        // Without it the platform does not get so far as to look at the credential.
-        var causes = facts.isChatTokenMissing ? [chatTokenMissing(facts, .error)] : []
-        if let held = facts.held { causes += self.causes(held, facts, bot, failure) }
-        if causes.isEmpty, bot != nil, facts.isPair != false, let held = facts.held,
-            SeenToken(held.credential.bearer) != nil
-        {
-            causes = [
-                Finding(
-                    .error, .keySuspected,
-                    "what the token says of itself is as it must be, so that it is most likely its signature",
-                    fix: advice(facts, bot), requirement: 67)
-            ]
-        }
-        let isExplained = !causes.isEmpty || facts.isPair == false
-        let refused = Finding(
-            .error, .bindRejected,
-            isExplained
-                ? "\(platform) refused the credential; the reason is most likely one that is named here"
-                : "\(platform) refused the credential, and nothing in it says why",
-            fix: isExplained ? nil : advice(facts, bot), requirement: 63, failure: failure)
-        return causes + [refused]
-    }
-
-    // What cannot be seen from here.
-    private static func advice(_ facts: AccountFacts, _ bot: KindlyDefinition?) -> String {
-        guard let bot else {
-            return
-                "check what the platform wants of the request that the table bind describes, and that the token is one of its own"
-        }
-        guard let held = facts.held, SeenToken(held.credential.bearer) != nil else {
-            return
-                "the token is opaque, so that only introspection at the identity provider judges it: check its client there, the issuer that is sent, and that the token is still active"
-        }
-        var advice =
-            "compare the public half of the key that signs with the one in Kindly's panel (Authenticated chat)"
-        if bot.expectedIssuer == nil {
-            advice += "; iss cannot be compared here: set expected_issuer to what the panel has"
-        }
-        return advice
-    }
-
-    private static func causes(
-        _ held: HeldCredential, _ facts: AccountFacts, _ bot: KindlyDefinition?, _ failure: RefreshFailure
-    ) -> [Finding] {
-        if let finding = Doctor.malformed(held.credential, .error) { return [finding] }
-        guard let seen = SeenToken(held.credential.bearer) else {
-            guard bot?.strategy == .kindlyJWT || bot?.strategy == .identityProvider else { return [] }
-            return [
-                Finding(
-                    .error, .opaqueBearer, "the token is no JWT, and the bot verifies JWTs",
-                    fix: "have the source give a signed JWT, or set the bot up for introspection",
-                    requirement: 63, failure: nil)
-            ]
-        }
-        var causes: [Finding] = []
-        if case .at(let exp) = seen.exp, exp <= facts.now.wall {
-            causes.append(
-                Finding(
-                    .error, .tokenExpired, "the token has expired by its own exp (\(text(exp)))",
-                    fix: "have the backend make a new one for each request; compare the clocks",
-                    requirement: 63))
-        }
-        if bot?.strategy != .introspection, bot != nil, !seen.isSignedWithPrivateKey {
-            causes.append(
-                Finding(
-                    .error, .algorithmUnfit,
-                    "the token is signed with \(seen.algorithm ?? "no algorithm"), and the bot verifies with a public key",
-                    fix: "sign with RS256 or another algorithm for key pairs", requirement: 67))
-        }
-        if let expected = bot?.expectedIssuer, seen.issuer != expected {
-            causes.append(issuerUnexpected(seen.issuer, expected, .error))
-        } else if seen.issuer == nil {
-            causes.append(
-                Finding(
-                    .error, .issuerMissing, "the token has no iss, which the bot compares with its own",
-                    fix: "have the backend set iss to the issuer that is configured in Kindly's panel",
-                    requirement: 67))
-        }
-        return causes
-    }
-
-    private static func issuerUnexpected(
-        _ issuer: String?, _ expected: String, _ severity: Finding.Severity
-    ) -> Finding {
-        Finding(
-            severity, .issuerUnexpected,
-            "iss of the token is \(issuer.map { "\"\($0)\"" } ?? "missing"), and expected_issuer is \"\(expected)\"",
-            fix: "the two must be equal to the letter, a slash at the end included", requirement: 67)
-    }
-
     // MARK: The two tokens
 
     private static func pair(
         _ facts: AccountFacts, _ bot: KindlyDefinition, isRefused: Bool
     ) -> [Finding] {
-        guard facts.held?.credential.companion != nil, facts.isPair == false else { return [] }
+        guard facts.credential?.companion != nil, facts.isPair == false else { return [] }
         return [
             Finding(
                 isRefused ? .error : .warning, .companionMismatch,
@@ -227,9 +126,9 @@ enum KindlyDoctor {
     }
 
     private static func advice(_ facts: AccountFacts, _ bot: KindlyDefinition) -> [Finding] {
-        guard let held = facts.held else { return [] }
+        guard let credential = facts.credential else { return [] }
         return KindlyAdvice.on(
-            held.credential, for: bot, chatID: facts.chatID, hasExpiry: held.expiries.earliest != nil
+            credential, for: bot, chatID: facts.chatID, hasExpiry: facts.held?.expiries.earliest != nil
         ).map { advice in
             switch advice {
             case .companionWithIntrospection:
@@ -260,11 +159,8 @@ enum KindlyDoctor {
                     requirement: 63)
             case .issuerUnexpected:
                 issuerUnexpected(
-                    SeenToken(held.credential.bearer)?.issuer, bot.expectedIssuer ?? "", .warning)
-            case .chatUnexpected:
-                Finding(
-                    .warning, .chatUnexpected, "chat.id in the token names another chat than the account's",
-                    fix: "have the backend use the chat id that it is asked with", requirement: 5)
+                    SeenToken(credential.bearer)?.issuer, bot.expectedIssuer ?? "", .warning)
+            case .chatUnexpected: chatUnexpected(.warning)
             }
         }
     }
@@ -290,7 +186,7 @@ enum KindlyDoctor {
         ]
     }
 
-    private static func text(_ moment: WallTime) -> String {
+    static func text(_ moment: WallTime) -> String {
         RFC3339.text(moment) ?? "\(moment.seconds)"
     }
 }

@@ -16,6 +16,8 @@ package struct SeenToken: Equatable, Sendable {
     package let audience: [String]
     /// `exp`.
     package let exp: ExpiryReading
+    /// `nbf`.
+    package let notBefore: ExpiryReading
 
     /// Nil for a token that is no JWT in compact form.
     package init?(_ token: SecretBytes) {
@@ -23,14 +25,17 @@ package struct SeenToken: Equatable, Sendable {
         let header: (String?, String?)? = TokenClaims.read(.header, of: token) { header in
             (header.member("alg")?.string, header.member("kid")?.string)
         }
-        let payload: (String?, [String])? = TokenClaims.read(.payload, of: token) { payload in
-            (payload.member("iss")?.string, Self.audience(in: payload))
+        let payload: (String?, [String], ExpiryReading)? = TokenClaims.read(.payload, of: token) { payload in
+            var notBefore = ExpiryReading.absent
+            if let claim = payload.member("nbf") { notBefore = .numericDate(claim) }
+            return (payload.member("iss")?.string, Self.audience(in: payload), notBefore)
         }
         guard let header, let payload else { return nil }
         algorithm = PlatformWire.plain(header.0, limit: 64)
         keyID = PlatformWire.plain(header.1, limit: 128)
         issuer = PlatformWire.plain(payload.0, limit: 256)
         audience = payload.1
+        notBefore = payload.2
         self.exp = exp
     }
 

@@ -13,6 +13,10 @@ extension Doctor {
         }
         // A session has suppliers of its own, and is explained in its own words.
         if case .socialPlus = facts.definition.platform { return [] }
+        // A program that has gone since explains more than what it did before.
+        if let failure = facts.failure, failure.isOfHandler, let finding = missingHandler(facts) {
+            return [finding]
+        }
         if let failure = facts.failure, let finding = explanation(failure, facts) { return [finding] }
         if let finding = missing(facts) { return [finding] }
         return unused(facts)
@@ -22,9 +26,7 @@ extension Doctor {
 
     private static func missing(_ facts: AccountFacts) -> Finding? {
         let name = facts.definition.name.text
-        if case .rpc = facts.definition.source, !facts.handlers.contains(.credentialFetch) {
-            return handlerMissing(facts)
-        }
+        if let finding = missingHandler(facts) { return finding }
         let hasSource = facts.definition.source != nil || facts.handlers.contains(.credentialFetch)
         if facts.held == nil, facts.generation > .none, facts.definition.hasSignIn {
             return Finding(
@@ -44,6 +46,13 @@ extension Doctor {
                 ? "nothing gives another credential when this one ends"
                 : "there is no valid credential, and nothing that gives one",
             fix: "configure a source, register a handler, or save a credential")
+    }
+
+    private static func missingHandler(_ facts: AccountFacts) -> Finding? {
+        guard case .rpc = facts.definition.source, !facts.handlers.contains(.credentialFetch) else {
+            return nil
+        }
+        return handlerMissing(facts)
     }
 
     private static func handlerMissing(
@@ -132,6 +141,12 @@ extension Doctor {
                     ? "have the program answer with id_token, access_token or token, or with an error where it has none; null and empty texts count as absent"
                     : "compare the names in the source's fields with the members of its answer; null and empty texts count as absent",
                 requirement: 69, failure: failure)
+        case .stale where failure.cause == .chatReplaced:
+            return Finding(
+                .warning, .sourceFailing,
+                "the account's chat became another one while the source was asked",
+                fix: "wait: the source is asked again by itself, with the chat that there is", requirement: 5,
+                failure: failure)
         case .stale:
             // Where the platform refused it, that is what comes first, and its reasons.
             let isRefused = if case .rejected? = facts.bindCause { true } else { false }
@@ -186,6 +201,17 @@ extension Doctor {
             "compare the source's issuer and client with the server's"
         case .storeFull: "free space in the state directory"
         default: "see the reason beside it"
+        }
+    }
+}
+
+extension RefreshFailure {
+    /// Whether it is one that only a program which was asked can have caused.
+    fileprivate var isOfHandler: Bool {
+        switch kind {
+        case .callbackTimeout, .callbackRejected: true
+        case .empty: cause == .handlersAnswer
+        default: false
         }
     }
 }

@@ -43,7 +43,7 @@ extension SocialPlusOffer {
         switch failure {
         case .rejected: self = .unable
         case .absent: self = .failed(RefreshFailure(.sourceUnavailable))
-        case .notJSON, .notResponse, .unmatched: self = .failed(RefreshFailure(ofHandler: failure))
+        case .notJSON, .notResponse, .idAsText, .unmatched: self = .failed(RefreshFailure(ofHandler: failure))
         }
     }
 
