@@ -94,7 +94,7 @@ extension RPCServer {
         write(failure, rawID: rawID, client, place)
     }
 
-    private func refuse(_ client: Client, rawID: Span<UInt8>, _ failure: CallFailure, place: BatchPlace?) {
+    func refuse(_ client: Client, rawID: Span<UInt8>, _ failure: CallFailure, place: BatchPlace?) {
         counters.badFrames += 1
         write(failure, rawID: rawID, client, place)
     }

@@ -70,7 +70,11 @@ extension RPCServer: HandlerPort {
     /// Takes what a client answers; dropped and counted where it was not asked, or is not any more.
     func receive(_ response: borrowing JSONRPCResponse, from client: Client) {
         guard let (question, name) = response.id.integer.flatMap({ registry.take($0, from: client) }) else {
-            return receiveStray(response.id, .idAsText, from: client)
+            // Whoever answers so would not learn it otherwise: what it answered was well-formed.
+            if receiveStray(response.id, .idAsText, from: client) {
+                refuse(client, rawID: Span(), .notResponse, place: nil)
+            }
+            return
         }
         // Who may not operate the account any more gives it no credential either.
         if response.isError || !mayAnswer(for: name, client) {
@@ -85,7 +89,8 @@ extension RPCServer: HandlerPort {
     /// Takes what has an id and is no answer, as one with `"error": null` beside its result: whoever waits for one need not.
     func receiveGarbled(_ id: borrowing JSONValue, from client: Client) {
         guard let (question, _) = id.integer.flatMap({ registry.take($0, from: client) }) else {
-            return receiveStray(id, .notResponse, from: client)
+            receiveStray(id, .notResponse, from: client)
+            return
         }
         counters.questionsRefused += 1
         broker.handlerDidAnswer(question, .failure(.notResponse))
@@ -93,15 +98,23 @@ extension RPCServer: HandlerPort {
 
     // Under an id that no question has it is an answer to nothing, and what is out may still be answered. The text of a number says which one
     // is meant, if not as it should; without an id it could be any.
-    private func receiveStray(_ id: borrowing JSONValue, _ failure: HandlerFailure, from client: Client) {
+    //
+    // True: a question was refused because of its id.
+    @discardableResult
+    private func receiveStray(
+        _ id: borrowing JSONValue, _ failure: HandlerFailure, from client: Client
+    ) -> Bool {
         counters.strayResponses += 1
         if let text = id.string {
-            guard let (question, _) = Int64(text).flatMap({ registry.take($0, from: client) }) else { return }
+            guard let (question, _) = Int64(text).flatMap({ registry.take($0, from: client) }) else {
+                return false
+            }
             counters.questionsRefused += 1
             broker.handlerDidAnswer(question, .failure(failure))
-        } else if id.integer == nil {
-            endQuestions(to: client, .unmatched)
+            return true
         }
+        if id.integer == nil { endQuestions(to: client, .unmatched) }
+        return false
     }
 
     /// Ends what a client owes: what it said instead cannot be told to belong to any of it, and nothing better will come (R6).

@@ -15,6 +15,7 @@ final class SessionBench {
     private(set) var persisted: [(generation: Generation, expected: Generation, isDeletion: Bool)] =
         []
     private(set) var changes: [SessionChange] = []
+    private var disk = SessionDisk()
 
     static let bootID = BootID("this boot")
     static let destination = Destination("here")
@@ -52,6 +53,7 @@ final class SessionBench {
 
     @discardableResult
     func apply(_ event: SessionEvent) -> [SessionEffect] {
+        if case .started = event { disk.unshelve(&session) }
         let effects = session.apply(event, at: now, draw: draw)
         note(effects)
         return effects
@@ -62,7 +64,9 @@ final class SessionBench {
             switch effect {
             case .startRefresh(let ticket, let reason): starts.append((ticket, reason))
             case .cancelRefresh(let ticket): cancelled.append(ticket)
-            case .persist(let held, let expected): persisted.append((held.generation, expected, false))
+            case .persist(let held, let expected):
+                disk.keep(held)
+                persisted.append((held.generation, expected, false))
             case .persistDeletion(let generation, let expected):
                 persisted.append((generation, expected, true))
             case .answer(let waiter, let answer): answers[waiter, default: []].append(answer)
@@ -184,5 +188,18 @@ final class SessionBench {
         } catch {
             preconditionFailure("the token of a test is one")
         }
+    }
+}
+
+/// What sessions asked a disk to keep, for those that rest and begin to work again.
+struct SessionDisk {
+    private var kept: [Generation: HeldCredential] = [:]
+
+    mutating func keep(_ held: HeldCredential) { kept[held.generation] = held }
+
+    func unshelve(_ session: inout CredentialSession) {
+        guard let account = AccountName("bot"), let held = session.held else { return }
+        _ = session.unshelve(
+            StoredCredential(account: account, generation: held.generation, held: kept[held.generation]))
     }
 }

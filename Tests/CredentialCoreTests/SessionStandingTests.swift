@@ -41,6 +41,29 @@ import Testing
         #expect(bench.starts.count == 1)
     }
 
+    @Test func `R58: stopped it has no tokens, and without them it does not start`() throws {
+        let bench = SessionBench.fetched()
+        let bearer = try #require(bench.session.held?.credential?.bearer)
+        var session = bench.session
+        _ = session.apply(.stopped, at: bench.now, draw: 0)
+        #expect(session.isShelved && session.schedule == bench.session.schedule)
+        let effects = session.apply(.started, at: bench.now, draw: 0)
+        #expect(effects.isEmpty && session.standing == .stopped)
+        let account = try #require(AccountName("bot"))
+        func isTaken(_ generation: Int64) -> Bool {
+            session.unshelve(
+                StoredCredential(
+                    account: account, generation: Generation(generation), held: bench.session.held))
+        }
+        // The row of another generation is not what is held.
+        #expect(!isTaken(2))
+        #expect(session.isShelved)
+        #expect(isTaken(1))
+        _ = session.apply(.started, at: bench.now, draw: 0)
+        #expect(session.standing == .active && session.held?.credential?.bearer === bearer)
+        #expect(session.isFresh(at: bench.now, minValid: .zero))
+    }
+
     @Test func `stopped it can still be signed out`() {
         let bench = SessionBench.fetched()
         bench.apply(.stopped)

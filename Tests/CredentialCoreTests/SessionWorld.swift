@@ -53,6 +53,7 @@ struct SessionWorld {
     private var open: [WaiterID: (minValid: Milliseconds, deadline: BootTime, mayShare: Bool)] = [:]
     private var lastWaiter: UInt64 = 0
     private var changes: [Change] = []
+    private var disk = SessionDisk()
     private var stored = Generation.none
     private var issued = Generation.none
     private var held: Counted?
@@ -111,6 +112,7 @@ struct SessionWorld {
         case .commitFull: try commit(refused: true)
         case .start:
             isActive = true
+            disk.unshelve(&session)
             try apply(.started)
         case .stop:
             isActive = false
@@ -299,6 +301,8 @@ struct SessionWorld {
                 if let lastStart, now.boot >= lastStart + .seconds(15) { failed(RefreshFailure(.timeout)) }
                 out = nil
             case .persist(let credential, let expected):
+                guard credential.credential != nil else { throw Fault(text: "stores what has no tokens") }
+                disk.keep(credential)
                 let kind: Kind =
                     again?.kind
                     ?? (credential.generation <= issued
@@ -356,6 +360,10 @@ struct SessionWorld {
         }
         guard (session.held == nil) == (held == nil) else {
             throw Fault(text: "holds what it should not, or nothing")
+        }
+        guard !isActive || !session.isShelved else { throw Fault(text: "works without its tokens") }
+        if !isActive, changes.isEmpty, stored == newest, session.held?.credential != nil {
+            throw Fault(text: "keeps the tokens that the disk has while it rests")
         }
         if session.isUsable(at: now) {
             guard let held, held.remaining(now) > .zero, isActive else {

@@ -330,7 +330,7 @@ import Testing
         ("credential: abc", "its answer was not JSON", true),
         (
             #"{"jsonrpc":"2.0","id":"1","result":{}}"#,
-            "its answer had the id as a text, and not as the number that it is", false
+            "its answer had the id as a text, and not as the number that it is", true
         ),
         (
             #"{"id":"1","result":{}}"#, Self.notResponse, true

@@ -153,6 +153,8 @@ package struct CredentialSession: Sendable {
         case .committed(let generation, let failure): committed(generation, failure, now, draw, &effects)
         case .waitersLeft(let gone): waiters.remove(gone)
         case .started:
+            // Without its tokens it could not work; whoever has it work reads them first.
+            guard !isShelved else { break }
             if standing == .stopped { standing = .active }
             isSignedOut = false
             wokeUp(now, draw, &effects)
