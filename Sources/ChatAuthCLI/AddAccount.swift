@@ -33,8 +33,9 @@ extension Session {
         guard isRead < 2 else {
             throw .usage(.standardInputTwice, invocation.command)
         }
-        // Whoever gives a definition and forgets to say so would get an account without anything, and no error.
-        if file == nil, settings == nil, source == nil, Input.isWaiting {
+        // Whoever gives a definition and forgets to say so would get an account without anything, and no error. With a provider an
+        // account is described, whatever else waits there, as in a loop that reads names.
+        if file == nil, settings == nil, source == nil, !invocation.has(.provider), Input.isWaiting {
             throw .usage(.standardInputUnread, invocation.command)
         }
         var members = JSONWriter()

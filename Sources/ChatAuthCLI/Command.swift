@@ -178,8 +178,8 @@ package enum Command: UInt8, CaseIterable {
                 summary: "add an account",
                 details: """
                     FILE is a JSON object with the parameters of the method account.add: provider, settings, source, allow, \
-                    autostart, early_fraction and callback_timeout; - reads standard input, which is an error to give and not \
-                    to name. The first five may be given by options instead. settings has the keys that chatauthd.toml(5) has for the platform.
+                    autostart, early_fraction and callback_timeout; - reads standard input. Without FILE and --provider nothing may stand there. \
+                    The first five may be given by options instead. settings has the keys that chatauthd.toml(5) has for the platform.
                     """)
         case .accountRemove:
             Description(

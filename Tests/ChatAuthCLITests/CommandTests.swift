@@ -347,6 +347,9 @@ private func request(_ method: String, _ params: String, id: Int = 1) -> String 
             let unread = program.run(["account", "add", "bot"], input: #"{"provider":"generic"}"#)
             #expect(unread.status == 2)
             #expect(unread.errors.contains("standard input is not read unless - stands for the file"))
+            let named = program.run(
+                ["account", "add", "bot", "--provider", "generic"], [.result("{}")], input: "next-bot\n")
+            #expect(named.status == 0)
             #expect(program.run(["account", "add", "bot", "--source", "/nonexistent"]).status == 2)
         }
     }

@@ -5,8 +5,14 @@ set -eu
 account=$1
 shift
 
+# Whoever ends this program ends what it listens to: a pipeline alone would outlive it.
+pipe=$(mktemp -d) && mkfifo "$pipe/events"
+chatauth watch --topic account "$account" >"$pipe/events" &
+trap 'kill $! 2>/dev/null; rm -rf "$pipe"' EXIT
+trap 'exit 143' INT TERM
+
 # Each line is a state or a change; the first one is there at once.
-chatauth watch --topic account "$account" | while read -r line; do
+while read -r line; do
     case $line in
     *state=sign_in_needed* | *state=expired* | *to=sign_in_needed* | *to=expired* | *to=due*)
         expires_at=$(($(date +%s) + 3600))
@@ -15,4 +21,4 @@ chatauth watch --topic account "$account" | while read -r line; do
         ;;
     *cause=removed*) exit ;;
     esac
-done
+done <"$pipe/events"

@@ -15,10 +15,16 @@ write() {
     fi
 }
 
+# Whoever ends this program ends what it listens to: a pipeline alone would outlive it.
+pipe=$(mktemp -d) && mkfifo "$pipe/events"
+chatauth watch --topic token "$account" >"$pipe/events" &
+trap 'kill $! 2>/dev/null; rm -rf "$pipe"' EXIT
+trap 'exit 143' INT TERM
+
 # The state comes first, then each change. A token is asked for by those who may have it: it stands in no event.
-chatauth watch --topic token "$account" | while read -r line; do
+while read -r line; do
     case $line in
     *cause=deleted* | *cause=removed* | *generation=0*) rm -f "$file" ;;
     state*account=* | token.changed*) write || true ;;
     esac
-done
+done <"$pipe/events"
