@@ -12,6 +12,8 @@ extension Broker {
         let old = account.reported[topic]
         guard old != state || isAnew, !account.isGone else { return }
         account.reported[topic] = state
+        // An account comes and goes in one sentence, which says how it is.
+        guard account.isTold || topic != .auth else { return }
         observer?.broker(
             reports: PlatformChange(topic, from: old, to: state, cause: cause), of: account)
     }

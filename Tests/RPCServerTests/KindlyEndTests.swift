@@ -39,6 +39,23 @@ import Testing
 
     // MARK: Over when it is bound
 
+    @Test func `R182: an account that goes and comes back is told once each`() throws {
+        let (stage, _) = try bot.stage()
+        let watcher = try watcher(stage)
+        stage.broker.configure([])
+        stage.run()
+        stage.broker.configure([try KindlyBot.account()])
+        stage.run()
+        stage.broker.configure([])
+        stage.run()
+        #expect(
+            changes(watcher) == [
+                #"{"account":"bot","from":"authenticated","to":null,"cause":"removed"}}"#,
+                #"{"account":"bot","from":null,"to":"authenticated","cause":"added"}}"#,
+                #"{"account":"bot","from":"authenticated","to":null,"cause":"removed"}}"#,
+            ])
+    }
+
     @Test func `R72: what Kindly takes and calls over has ended, and is not called refused`() throws {
         bot.expiry = #""expires_at":1767225500"#
         let (stage, client) = try bot.stage()
