@@ -35,13 +35,16 @@ extension Broker {
         }
         endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
         let mayBeBound = account.platform?.lane?.mayHaveSomebody ?? false
-        guard grant != nil || account.session.held != nil || account.session.hasUnderway || mayBeBound else {
+        guard grant != nil || account.session.mayBeSignedIn || mayBeBound else {
             observer?.broker(answers: waiter, for: account, .alreadyAnonymous)
             return
         }
         // It is shown to its platform once more when it is gone from here: to be unbound.
         // Where it was bound is where it is unbound, whatever the configuration says by then.
         let binding = account.bindingToEnd
+        // Of what was for another destination nobody can be told, where somebody would be.
+        var isUntold = isParked && source != nil
+        if case .kindly = account.definition.platform { isUntold = isParked }
         ownWaiter { [weak self] inner in
             self?.apply(.deleted(waiter: inner), to: account)
         } completion: { [weak self] failure in
@@ -50,7 +53,7 @@ extension Broker {
                 observer?.broker(answers: waiter, for: account, .storeFailed(failure))
                 return
             }
-            let ending = SignOut(isUntold: isParked) { [weak self] answer in
+            let ending = SignOut(isUntold: isUntold) { [weak self] answer in
                 self?.observer?.broker(answers: waiter, for: account, answer)
             }
             // At once: whoever signs in from now on comes behind it.

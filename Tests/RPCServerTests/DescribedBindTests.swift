@@ -24,14 +24,18 @@ private final class Described {
 @Suite struct `Platforms that are described` {
     private let platform = Described()
 
-    private func stage(_ order: BindDefinition.Order) throws -> (Stage, MemoryConnection) {
+    private func account(
+        _ order: BindDefinition.Order, host: String = "platform"
+    ) throws -> AccountDefinition {
         let bind = BindDefinition(
-            url: try HTTPURL("https://platform.example/bind"), expiryField: "until", order: order)
+            url: try HTTPURL("https://\(host).example/bind"), expiryField: "until", order: order)
         let source = try HTTPSource(url: HTTPURL("https://backend.example/token"))
-        let stage = try Stage(accounts: [
-            AccountDefinition(
-                name: Definitions.name("bot"), platform: .described(bind), source: .http(source))
-        ])
+        return AccountDefinition(
+            name: Definitions.name("bot"), platform: .described(bind), source: .http(source))
+    }
+
+    private func stage(_ order: BindDefinition.Order) throws -> (Stage, MemoryConnection) {
+        let stage = try Stage(accounts: [account(order)])
         stage.fetcher.backend = { [platform] in platform.answer($0) }
         stage.advance(.zero)
         return (stage, try #require(stage.connect()))
@@ -62,6 +66,16 @@ private final class Described {
         #expect(!call(stage, client, "credentials.inspect").contains("warnings"))
         #expect(
             call(stage, client, "token.get").contains(#""expires_at":1767229000,"expiry_source":"backend""#))
+    }
+
+    @Test func `whom nobody could be told of signs out of a parked account without a complaint`() throws {
+        let (stage, client) = try stage(.behind)
+        stage.broker.configure([try account(.behind, host: "other")])
+        stage.run()
+        #expect(call(stage, client, "token.get").contains(#""kind":"account_parked""#))
+        #expect(
+            call(stage, client, "auth.deauthenticate")
+                == #"{"jsonrpc":"2.0","id":1,"result":{"account":"bot"}}"#)
     }
 
     @Test(arguments: [BindDefinition.Order.behind, .before])

@@ -246,8 +246,33 @@ import Testing
         let (stage, client) = try stage()
         stage.fetcher.backend = { [bot] in bot.answer($0) }
         _ = stage.call(client, "credentials.delete", #"{"account":"bot"}"#)
+        // A new source would sign in again after the one, and not after the other.
+        #expect(stage.ask(client, Self.signOut).contains(#""already_anonymous":true"#) == false)
         #expect(stage.ask(client, Self.signOut).contains(#""already_anonymous":true"#))
         #expect(bot.ends.isEmpty)
+    }
+
+    @Test
+    func `a sign-out before anybody was signed in lasts, whatever is tried again, started or asked for`()
+        throws
+    {
+        bot.isBackendDown = true
+        let stage = try Stage(accounts: [KindlyBot.account()])
+        stage.fetcher.backend = { [bot] in bot.answer($0) }
+        stage.advance(.zero)
+        let client = try #require(stage.connect())
+        #expect(stage.ask(client, Self.signOut).contains("already_anonymous") == false)
+        #expect(stage.ask(client, Self.signOut).contains(#""already_anonymous":true"#))
+        bot.isBackendDown = false
+        stage.advance(.seconds(600))
+        for method in ["account.start", "account.stop", "account.start"] {
+            _ = stage.call(client, method, #"{"account":"bot"}"#)
+            stage.advance(.seconds(10))
+            #expect(stage.call(client, "token.get", #"{"account":"bot"}"#).contains(#""error""#))
+        }
+        #expect(bot.binds.isEmpty)
+        _ = stage.call(client, "auth.authenticate", #"{"account":"bot"}"#)
+        #expect(bot.binds.map(\.bearer) == ["token-1"])
     }
 
     @Test func `what was meant for another platform is forgotten, and that nobody was told is said`() throws {

@@ -64,7 +64,7 @@ extension Broker {
         guard account.platform != nil else { return }
         // What is being verified was to be the identity of somebody who has left.
         endCommands(of: account, .signInNeeded(.signedOut, retryAfter: nil))
-        guard account.session.held != nil || account.session.hasUnderway else {
+        guard account.session.mayBeSignedIn else {
             if account.session.standing == .sealed {
                 return answer(waiter, account, .session(.failure(.sealed)))
             }

@@ -156,7 +156,7 @@ package struct CredentialSession: Sendable {
             // Without its tokens it could not work; whoever has it work reads them first.
             guard !isShelved else { break }
             if standing == .stopped { standing = .active }
-            isSignedOut = false
+            if !isSignedOutOnPurpose { isSignedOut = false }
             wokeUp(now, draw, &effects)
         case .stopped:
             guard standing != .sealed else { break }

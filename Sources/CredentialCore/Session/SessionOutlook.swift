@@ -56,6 +56,11 @@ extension CredentialSession {
         flight != nil || isChangeBeingStored || wanted != nil || !waiters.isEmpty
     }
 
+    /// Whether somebody is signed in, or may come to be without anybody's doing: there is something that a sign-out ends.
+    package var mayBeSignedIn: Bool {
+        held != nil || hasUnderway || traits.staysSignedOut && traits.hasSource && !isSignedOutOnPurpose
+    }
+
     var isRefreshBeingStored: Bool {
         commits.contains { if case .refreshed = $0.content { true } else { false } }
     }
