@@ -128,7 +128,7 @@ extension Broker {
         // It may be another device that it has now.
         showIdentity(of: account) { _ in }
         openSession(of: account)
-        reviewSupplier(of: account, isNew: false)
+        reviewSupplier(of: account)
         if old.source != definition.source { endCheck(of: account, .session(.failure(.stopped))) }
         if old.startsByItself != definition.startsByItself || old.origin != definition.origin {
             if definition.startsByItself { start(account) } else { stop(account) }

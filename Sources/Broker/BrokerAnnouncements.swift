@@ -83,10 +83,7 @@ extension Broker {
         tellGeneration(of: account)
         tellWarnings(of: account)
         if case .notStored(let failure) = change { observer?.broker(reports: failure, of: account) }
-        // Where somebody signs out nothing was asked.
-        if case .refreshFailed(let failure) = change, let machine = account.socialPlus,
-            machine.state.isSession, !machine.isRevocationOwed
-        {
+        if case .refreshFailed(let failure) = change, account.socialPlus?.state.isSession == true {
             observer?.broker(reports: account, renewalFailed: failure)
         }
         if case .expiryChanged = change { observer?.broker(reportsExpiryOf: account) }

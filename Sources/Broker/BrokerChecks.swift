@@ -46,7 +46,7 @@ extension Broker {
             source,
             SourceContext(
                 account: account.name, reason: .forced, chatID: account.chat?.id, userID: account.userToCheck,
-                wish: account.definition.provider == .socialPlus ? .authToken : .credentials,
+                wish: account.socialPlus?.kind.wish ?? .credentials,
                 limit: account.definition.callbackTimeout)
         ) {
             [weak self, weak account] outcome in

@@ -101,6 +101,14 @@ extension Broker {
         }
     }
 
+    /// A refresh makes way for something else, and comes back after a pause.
+    func deferRefresh(
+        _ ticket: RefreshTicket, _ account: Account, _ reason: SessionFailure, pause: Milliseconds
+    ) {
+        if account.flight?.ticket == ticket { forgetFlight(account) }
+        apply(.refreshDeferred(ticket, reason, pause: pause), to: account)
+    }
+
     func cancelRefresh(_ ticket: RefreshTicket, _ account: Account) {
         guard let flight = account.flight, flight.ticket == ticket else { return }
         forgetFlight(account)

@@ -27,6 +27,8 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         case handler(HandlerFailure)
         /// A handler answered, and what is missing is missing there.
         case handlersAnswer
+        /// What was given is not the token that was asked for.
+        case token(TokenFlaw)
         /// The platform took the credential and said that it had ended then.
         case calledOver(WallTime)
         /// The platform does not know the chat that something was to be bound to, or not its token.
@@ -40,6 +42,16 @@ package struct RefreshFailure: Error, Equatable, Sendable {
         /// It answers with that status.
         case status(Int)
         case fetch(FetchFailure)
+    }
+
+    /// Why a token is not the one that a session is begun or renewed with (R193, R194, R197).
+    package enum TokenFlaw: Sendable, CaseIterable {
+        /// The answer has none under the name that was asked for.
+        case missing
+        case notJWT
+        /// Nothing in it says whose it is.
+        case userMissing
+        case otherUser
     }
 
     /// Who was asked when it failed: callers are told, and refusals of the one are not counted with those of the other.

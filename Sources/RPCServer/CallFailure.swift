@@ -15,7 +15,7 @@ struct CallFailure: Error, Equatable {
     /// For people: what failed and what to do.
     ///
     /// Never bytes from outside that were not checked.
-    let message: String
+    var message: String
     var retryAfterSeconds: Int64?
     var httpStatus: Int?
     var providerCode: String?

@@ -1,6 +1,7 @@
 import Broker
 import ChatAuthAPI
 import CredentialCore
+import Providers
 
 /// The only place that turns what the core says into kinds of the contract.
 extension CallFailure {
@@ -11,6 +12,7 @@ extension CallFailure {
         self.init(
             failure, account: account?.name, naming: definition,
             because: account.flatMap { Self.cause(of: failure, $0) })
+        if let words = account?.words(for: failure) { message = words }
     }
 
     // Of what was given up on the reason is kept by whoever said no: the platform's is with what was shown to it.
@@ -172,10 +174,18 @@ extension CallFailure {
         case .sourceUnavailable: (.upstreamError, whoever + " could not be asked" + detail)
         case .overloaded where isPlatform:
             (.overloaded, whoever + " is failing or busy" + detail + "; asked again later")
+        case .otherUser where failure.cause == .token(.otherUser):
+            (.credentialRejected, "the access token is another user's")
         case .otherUser:
             (
                 .credentialRejected,
                 "the source gave another user's token than that of the one who is signed in; chatauth auth authenticate signs the other in"
+            )
+        case .empty where failure.cause == .token(.missing),
+            .malformed where failure.cause == .token(.missing):
+            (
+                .credentialEmpty,
+                "the answer has no token under the name that it was asked for, auth_token or access_token"
             )
         case .empty where failure.cause == .handlersAnswer:
             (
@@ -183,6 +193,12 @@ extension CallFailure {
                 "the handler answered without a token; it gives id_token, access_token or token, or an error"
             )
         case .empty: (.credentialEmpty, "the source answered without a token; check the names in fields")
+        case .malformed where failure.cause == .token(.notJWT):
+            (.credentialMalformed, "the access token is no JWT")
+        case .malformed where failure.cause == .token(.userMissing):
+            (.credentialMalformed, "the access token has no claim userId of 1 to 50 characters")
+        case .malformed where failure.cause == .handlersAnswer:
+            (.upstreamError, "the handler's answer cannot be read as a token")
         // What the caller gave is not malformed: a captive portal's page passes, and whoever asks is to come back.
         case .malformed: (.upstreamError, "the source's answer cannot be read as a credential")
         case .tooLarge:
@@ -232,7 +248,8 @@ extension CallFailure {
         case .terminated:
             (
                 .terminated,
-                "the platform ended the session for good: the user was banned or deleted" + answer(failure)
+                "the platform ended the session for good: "
+                    + SocialPlusCode.words(forEndBy: failure.providerCode) + answer(failure)
             )
         case .callbackTimeout:
             (.callbackTimeout, "the handler did not answer in time")

@@ -22,7 +22,7 @@ extension CallFailure {
         case .handler(.idAsText): ": its answer had the id as a text, and not as the number that it is"
         case .handler(.notResponse):
             ": its answer was no JSON-RPC 2.0 response, which has jsonrpc, and a result or an error but not both, not even null"
-        case .handler(.absent), .handler(.rejected), .handlersAnswer, .chatReplaced: ""
+        case .handler(.absent), .handler(.rejected), .handlersAnswer, .chatReplaced, .token: ""
         case .chatUnknown:
             ": it does not know the chat, or not its token" + (reply(failure).map { ": " + $0 } ?? "")
         case .calledOver(let end): ", and says that it ended at \(RFC3339.text(end) ?? String(end.seconds))"

@@ -47,7 +47,7 @@ extension RPCServer: AuditObserver {
         let account = handout.grip.account
         guard !account.isGone, role(of: handout.client, handout.grip) != nil else { return .accountUnknown }
         if let failure = account.session.standingFailure {
-            return CallFailure(failure, account: account.name)
+            return CallFailure(failure, of: account)
         }
         let isSignedOut =
             account.session.held == nil || account.session.signedOutGeneration > handout.generation

@@ -65,10 +65,15 @@ extension CallFailure {
     init(_ failure: SocialPlusSessionFailure, of method: Method) {
         switch failure {
         case .stateInvalid(let state): self.init(.sessionStateInvalid, Self.words(for: state))
+        case .handlerRequired where method == .sessionLoginWithAccessToken:
+            self.init(
+                .handlerRequired,
+                "somebody must give the session's next token: register a handler for session.on_token_renew, or configure a source"
+            )
         case .handlerRequired:
             self.init(
                 .handlerRequired,
-                "somebody must give the session's tokens: register a handler, configure a source, or give auth_token"
+                "somebody must give an auth token: register a handler for credential.fetch, configure a source, or give auth_token"
             )
         case .field(let failure): self.init(failure)
         case .loginTimeout:
@@ -77,6 +82,13 @@ extension CallFailure {
         case .loggedOut: self.init(.sessionStateInvalid, "somebody logged out meanwhile")
         case .renewalUnknown:
             self.init(.sessionStateInvalid, "no renewal waits for a token under that number, any more")
+        case .revokeFailed(let failure) where failure.kind == .terminated:
+            self.init(
+                .terminated,
+                "the platform did not revoke the session, and has ended it\(Self.answer(failure)): \(SocialPlusCode.words(forEndBy: failure.providerCode)); chatauth session logout ends it here"
+            )
+            httpStatus = failure.httpStatus
+            providerCode = failure.providerCode
         case .revokeFailed(let failure):
             let hint =
                 SocialPlusRules.isTokenRefused(failure)
@@ -89,8 +101,8 @@ extension CallFailure {
             providerCode = failure.providerCode
         case .exchange(let failure):
             if failure.party == .platform {
-                self.init(platforms: failure, isLogin: method != .sessionRenew)
-            } else if method == .sessionRenew {
+                self.init(platforms: failure, method)
+            } else if method == .sessionRenew || method == .sessionLoginWithAccessToken {
                 self.init(offered: failure)
             } else {
                 self.init(failure, retryAfter: failure.retryAfter)
@@ -98,19 +110,17 @@ extension CallFailure {
         }
     }
 
-    private init(platforms failure: RefreshFailure, isLogin: Bool) {
+    private init(platforms failure: RefreshFailure, _ method: Method) {
         let answer = Self.answer(failure)
-        // Keys are good in their own region only (R154).
-        let isElsewhere = isLogin && (failure.httpStatus == 401 || failure.httpStatus == 404)
-        let hint = isElsewhere ? "; check api_key, and that region or base_url is the app's" : ""
+        let hint = Self.hint(failure, method)
+        let refusal = "the platform refused the " + (method == .sessionRenew ? "renewal" : "login")
         switch failure.kind {
-        case _ where failure.providerCode == String(SocialPlusCode.globallyBanned):
+        case _ where failure.providerCode == String(SocialPlusCode.globallyBanned),
+            _ where failure.providerCode == String(SocialPlusCode.notFound):
             self.init(
-                .terminated, "the platform refused the login: the user is banned from the network" + answer)
-        case _ where failure.providerCode == String(SocialPlusCode.notFound):
-            self.init(
-                .terminated, "the platform refused the login: there is no such user, any more" + answer)
-        case .rejected: self.init(.credentialRejected, "the platform refused the login" + answer + hint)
+                .terminated,
+                "\(refusal): \(SocialPlusCode.words(forEndBy: failure.providerCode))" + answer + hint)
+        case .rejected: self.init(.credentialRejected, refusal + answer + hint)
         case .upstreamError:
             self.init(
                 .upstreamError, "the platform answered with an error" + answer + hint,
@@ -122,12 +132,27 @@ extension CallFailure {
         providerCode = failure.providerCode
     }
 
+    /// What to look at beside the token: keys are good in their own region only (R154), and a verification shows none (R204).
+    private static func hint(_ failure: RefreshFailure, _ method: Method) -> String {
+        switch (failure.httpStatus, method) {
+        case (_, .sessionRenew): ""
+        case (401, .sessionLoginWithAccessToken):
+            "; the token must be signed with a key that the app's console knows; check that region or base_url is the app's"
+        case (401, _): "; check api_key, and that region or base_url is the app's"
+        case (404, _): "; check that region or base_url is the app's"
+        default: ""
+        }
+    }
+
     /// A caller's token that was not taken: it is the caller's fault.
     private init(offered failure: RefreshFailure) {
+        if case .token(let flaw) = failure.cause, let known = SocialPlusAccessToken.Failure(flaw) {
+            self.init(known)
+            return
+        }
         switch failure.kind {
         case .malformed, .empty:
             self.init(.credentialMalformed, "the token is none that a session of this kind is renewed with")
-        case .rejected: self.init(SocialPlusAccessToken.Failure.otherUser)
         case .stale: self.init(SocialPlusAccessToken.Failure.expired)
         default: self.init(failure, retryAfter: failure.retryAfter)
         }

@@ -100,7 +100,7 @@ extension RPCServer {
             guard case .session(.refreshed) = answer else { return fail(call, answer, account) }
             answerSession(call, account)
         }
-        broker.apply(.refreshRequested(waiter: waiter, wait: wait), to: account)
+        broker.renewSession(account, wait: wait, waiter: waiter)
     }
 
     func sessionReport(_ call: Call, _ parameters: borrowing Parameters) throws(CallFailure) {

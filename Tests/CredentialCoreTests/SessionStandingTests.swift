@@ -112,6 +112,46 @@ import Testing
         #expect(bench.starts.count == 3)
     }
 
+    @Test func `whoever signs in replaces what is parked, and nothing is fetched because of one who failed`()
+    {
+        let bench = SessionBench.fetched()
+        let elsewhere = SessionBench.traits(destination: Destination("elsewhere"))
+        bench.note(bench.session.reconfigure(elsewhere, sourceChanged: false, at: bench.now))
+        bench.advance(2)
+        for age in [0, 7200] as [Int64] {
+            bench.advance(age)
+            let failed = bench.refresh(signsIn: true)
+            bench.fail(.rejected)
+            #expect(
+                bench.answer(failed)
+                    == .failure(.refresh(RefreshFailure(.rejected), retryAfter: .seconds(1))))
+            #expect(bench.state == .parked && bench.nextWakeUp == nil)
+            bench.advance(2)
+        }
+        let waiter = bench.refresh(signsIn: true)
+        // Another client is asked now.
+        bench.note(bench.session.reconfigure(elsewhere, sourceChanged: true, at: bench.now))
+        #expect(bench.answer(waiter) == nil)
+        bench.advance(1)
+        bench.wake()
+        bench.succeed("of the new place")
+        bench.commit()
+        #expect(bench.answer(waiter) == .refreshed)
+        #expect(bench.state == .fresh && bench.session.held?.destination == Destination("elsewhere"))
+    }
+
+    @Test func `whoever signs in at one place does not do so at another`() {
+        let bench = SessionBench.fetched()
+        bench.advance(2)
+        let waiter = bench.refresh(signsIn: true)
+        let elsewhere = SessionBench.traits(destination: Destination("elsewhere"))
+        bench.note(bench.session.reconfigure(elsewhere, sourceChanged: false, at: bench.now))
+        #expect(bench.answer(waiter) == .failure(.parked))
+        bench.advance(2)
+        bench.wake()
+        #expect(bench.starts.count == 2 && bench.nextWakeUp == nil)
+    }
+
     @Test func `what was being stored for the old destination is parked`() {
         let bench = SessionBench()
         let waiter = bench.get()

@@ -7,13 +7,13 @@ import Testing
     private static let sent = WallTime(seconds: 1_767_225_600)
 
     private func read(
-        _ body: StaticString, fields: FieldMap? = nil, status: Int = 200, type: String? = "application/json",
-        retryAfter: Milliseconds? = nil
+        _ body: StaticString, fields: FieldMap? = nil, for wish: SourceContext.Wish = .credentials,
+        status: Int = 200, type: String? = "application/json", retryAfter: Milliseconds? = nil
     ) throws(RefreshFailure) -> SourceAnswer.Reading {
         try SourceAnswer.read(
             FetchResponse(
                 status: status, retryAfter: retryAfter, date: Self.sent, contentType: type,
-                body: SecretBytes(body)), fields: fields, sentAt: Self.sent)
+                body: SecretBytes(body)), fields: fields, for: wish, sentAt: Self.sent)
     }
 
     private func isSame(_ secret: SecretBytes?, _ text: StaticString) -> Bool {
@@ -33,6 +33,30 @@ import Testing
         #expect(reading.fresh.expiries == .unknown)
         #expect(reading.fresh.originDate == Self.sent)
         #expect(!reading.hasImplausibleExpiry)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"authToken":"t","message":"ok"}"#, .authToken), (#"{"auth_token":"t"}"#, .authToken),
+            (#"{"accessToken":"t"}"#, .accessToken), (#"{"token":"t"}"#, .authToken),
+            (#"{"authToken":"t","accessToken":"of the backend"}"#, .authToken),
+            (#"{"authToken":"another","accessToken":"t","token":"of the backend"}"#, .accessToken),
+        ] as [(StaticString, SourceContext.Wish)])
+    func `R159, R192: what is wished for by name is found as the vendor's backends write it`(
+        body: StaticString, wish: SourceContext.Wish
+    ) throws {
+        #expect(isSame(try read(body, for: wish).fresh.credential.bearer, "t"))
+    }
+
+    @Test func `a map is the whole truth, whatever is wished for`() throws {
+        let answer: StaticString = #"{"authToken":"of another","jwt":"t"}"#
+        let reading = try read(answer, fields: FieldMap(token: "jwt"), for: .authToken)
+        #expect(isSame(reading.fresh.credential.bearer, "t"))
+        #expect(throws: RefreshFailure(.empty, httpStatus: 200)) {
+            try read(#"{"authToken":"t"}"#, fields: FieldMap(token: "jwt"), for: .authToken)
+        }
+        // Who asks for any credential has no use for it.
+        #expect(throws: RefreshFailure(.empty, httpStatus: 200)) { try read(#"{"authToken":"t"}"#) }
     }
 
     @Test(arguments: [#"{"access_token":"t"}"#, #"{"accessToken":"t"}"#] as [StaticString])

@@ -527,6 +527,10 @@ private func bot(
         }
     }
 
+    private func flawed(_ flaw: RefreshFailure.TokenFlaw) -> RefreshFailure {
+        RefreshFailure(.malformed, cause: .token(flaw))
+    }
+
     @Test
     func `R159, R160, R204: a wrong key, a token that is none and a signature nobody knows are told apart`()
         throws
@@ -558,6 +562,24 @@ private func bot(
                 204
             ),
             (try loggedOut(RefreshFailure(.storeFull), .store), "free space", 174),
+            (
+                try loggedOut(RefreshFailure(.upstreamError, httpStatus: 422), .session), "it limits user_id",
+                155
+            ),
+            (
+                try loggedOut(RefreshFailure(.upstreamError, httpStatus: 429), .session), "100 calls in 5 s",
+                200
+            ),
+            (try loggedOut(RefreshFailure(.upstreamError, httpStatus: 500), .session), "wait;", 200),
+            (try loggedOut(RefreshFailure(.unreachable), .session), "doctor --online", 200),
+            (
+                try loggedOut(RefreshFailure(.stale), .request, .accessToken), "compare the backend's clock",
+                204
+            ),
+            (try loggedOut(flawed(.missing), .handler), "an object with auth_token, the session", 201),
+            (try loggedOut(flawed(.notJWT), .handler, .accessToken), "must be a JWT with the claim", 193),
+            (try loggedOut(flawed(.userMissing), .source, .accessToken), "put the claim userId into it", 194),
+            (try loggedOut(flawed(.otherUser), .handler, .accessToken), "whom user_id in the question", 197),
         ]
         for (finding, fix, requirement) in cases {
             #expect(finding.fix?.contains(fix) == true && finding.requirement == requirement)
@@ -570,6 +592,9 @@ private func bot(
             let failure = RefreshFailure(.rejected, httpStatus: 403, providerCode: code)
             #expect(try loggedOut(failure, .session).fix?.contains(word) == true)
         }
+        // Of another region nobody is there either (R154).
+        let unknown = RefreshFailure(.rejected, httpStatus: 404, providerCode: "400400")
+        #expect(try loggedOut(unknown, .session).fix?.contains("region that is configured (eu)") == true)
     }
 
     @Test func `R157: without a token and somebody who gives one nobody logs in`() throws {
@@ -587,6 +612,9 @@ private func bot(
             $0.schedule = Schedule(expiries: expiries, receivedAt: now, now: now)
         }
         #expect(summary(short) == ["warning lifetime_short R201"])
+        #expect(
+            Doctor.findings(short)[0].message.hasPrefix(
+                "the access token was good for 40 s when it came, less"))
         let failure = RefreshFailure(.callbackRejected)
         let failing = try facts(.tokenExpired) {
             $0.failure = failure

@@ -172,6 +172,21 @@ import Testing
             ])
     }
 
+    @Test func `R28: another handler is asked for a login's token, under another number`() throws {
+        var bench = try SocialPlusBench(.notLoggedIn)
+        bench.apply(.loginRequested(WaiterID(9), try SocialPlusBench.user(), .from(.source)))
+        bench.apply(.loginSupplierChanged(.handler))
+        bench.apply(.offered(nil, 1, .authToken(secret("old"))))
+        bench.apply(.loginSupplierChanged(.nobody))
+        bench.apply(.offered(nil, 2, .authToken(secret("new"))))
+        bench.apply(.loginSupplierChanged(.handler))
+        #expect(
+            bench.take() == [
+                "not_logged_in > establishing logging_in", "ask source credential.fetch u-1", "cancel",
+                "ask handler credential.fetch u-1", "session u-1 new",
+            ])
+    }
+
     @Test func `R199, R205: without a handler a session is not renewed, and says why`() throws {
         var bench = try bench(.tokenExpired, .accessToken)
         bench.apply(.renewalDue(.nobody, isForced: true))
@@ -203,7 +218,7 @@ import Testing
             ])
 
         for (payload, kind) in [
-            (#"{"userId":"u-2"}"#, "rejected"), ("{}", "malformed"), (#"{"userId":"u-1","exp":1}"#, "stale"),
+            (#"{"userId":"u-2"}"#, "otherUser"), ("{}", "malformed"), (#"{"userId":"u-1","exp":1}"#, "stale"),
         ] {
             var bad = try bench(.tokenExpired, .accessToken)
             try bad.mustRenew(with: token(payload))

@@ -122,6 +122,7 @@ import Testing
                 "establishing > established logged_in", #"answer 1 loggedIn(userID: "u-1")"#,
             ])
     }
+
 }
 
 @Suite struct `A social.plus session is restored` {
@@ -382,7 +383,6 @@ import Testing
         let ends: [(SocialPlusEvent, SocialPlusState)] = [
             (.revoked(1), .notLoggedIn),
             (.revocationFailed(1, RefreshFailure(.rejected, httpStatus: 401)), .notLoggedIn),
-            (.revocationFailed(1, RefreshFailure(.unreachable)), .established),
             (.revocationFailed(1, RefreshFailure(.upstreamError, httpStatus: 500)), .established),
             (.revocationFailed(1, Self.ban), .terminated),
         ]
@@ -396,6 +396,30 @@ import Testing
             #expect(next.session.state == state && !next.session.isRevocationOwed)
             #expect(next.session.record?.isRevoking == false)
         }
+    }
+
+    @Test(arguments: [RefreshFailure.Kind.unreachable, .timeout, .tls, .overloaded])
+    func `R164: one that was cut short is owed until somebody answers`(_ kind: RefreshFailure.Kind) throws {
+        var bench = try SocialPlusBench()
+        let record = SocialPlusRecord(
+            state: .established, user: try SocialPlusBench.user(), isRevoking: true)
+        bench.apply(.restored(record, .valid))
+        for number in 1...3 as ClosedRange<UInt64> {
+            bench.apply(.revocationDue)
+            bench.apply(.revocationFailed(number, RefreshFailure(kind)))
+            #expect(bench.session.isRevocationDue && bench.session.record?.isRevoking == true)
+        }
+        // Whoever asks for it meanwhile is told, and it goes on.
+        bench.apply(.secureLogoutRequested(WaiterID(1)))
+        bench.apply(.revocationFailed(4, RefreshFailure(kind)))
+        #expect(bench.session.isRevocationDue)
+        #expect(
+            bench.take().suffix(2) == [
+                "revoke", "answer 1 \(SocialPlusReply.failure(.revokeFailed(RefreshFailure(kind))))",
+            ])
+        bench.apply(.revocationDue)
+        bench.apply(.revocationFailed(5, RefreshFailure(.rejected, httpStatus: 401)))
+        #expect(bench.session.state == .notLoggedIn)
     }
 
     @Test func `R164: what was not sent is not sent later`() throws {

@@ -139,6 +139,8 @@ struct SocialPlusRow: Sendable, CustomTestStringConvertible {
         },
         SocialPlusRow("another supplier") { $0.apply(.supplierChanged(.source)) },
         SocialPlusRow("no supplier") { $0.apply(.supplierChanged(.nobody)) },
+        SocialPlusRow("another supplier of logins") { $0.apply(.loginSupplierChanged(.handler)) },
+        SocialPlusRow("no supplier of logins") { $0.apply(.loginSupplierChanged(.nobody)) },
         SocialPlusRow("an offer that nobody asked for") {
             $0.apply(.offered($0.caller(), 77, .authToken(secret("t"))))
         },

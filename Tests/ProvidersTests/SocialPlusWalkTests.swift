@@ -80,7 +80,7 @@ private struct Walker {
         case 15, 16, 17:
             openRenewals += 1
             return .renewalDue(supplier(), isForced: chance(3))
-        case 18: return .supplierChanged(supplier())
+        case 18: return chance(2) ? .supplierChanged(supplier()) : .loginSupplierChanged(supplier())
         case 19:
             return .reported(caller(), code: [400_312, 400_100, 400_311].randomElement(using: &random) ?? 0)
         case 20: return .callFailed(failure())

@@ -245,7 +245,9 @@ func network(terminatesOnUserNotFound: Bool = true) throws -> SocialPlusDefiniti
                 try SocialPlusAccessToken.user(of: secret(token))
             }
         }
-        #expect(SocialPlusAccessToken.Failure.notJWT.refreshFailure == RefreshFailure(.malformed))
+        #expect(
+            SocialPlusAccessToken.Failure.notJWT.refreshFailure
+                == RefreshFailure(.malformed, cause: .token(.notJWT)))
     }
 
     @Test(

@@ -512,4 +512,54 @@ import Testing
         #expect(
             stage.call(client, "token.get", #"{"account":"desk"}"#).contains(#""bearer_token":"jwt-b""#))
     }
+
+    @Test func `R95: what a token was not taken for is not said of the next one`() throws {
+        let (stage, client) = try agent.stage([ChatbaseAgent.account()])
+        stage.fetcher.backend = { _ in
+            PlatformAnswers.json(400, #"{"error":{"code":"VALIDATION_INVALID_BODY","message":"no"}}"#)
+        }
+        for _ in 0..<2 {
+            #expect(
+                stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-x"}"#).contains(
+                    #""http_status":400,"provider_code":"VALIDATION_INVALID_BODY""#))
+        }
+        stage.fetcher.backend = { [agent] in agent.answer($0) }
+        #expect(
+            stage.call(client, "identity.identify", #"{"account":"desk","token":"jwt-a"}"#).contains(
+                #""auth_state":"identified""#))
+    }
+
+    @Test(arguments: ["auth.authenticate", "identity.identify"])
+    func `whoever has the source sign in decides about it, too, and where that fails it stays`(
+        _ method: String
+    ) throws {
+        let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
+        func get() -> String { stage.call(client, "token.get", #"{"account":"desk"}"#) }
+        #expect(get().contains(#""bearer_token":"jwt-a""#))
+        let known = try ChatbaseAgent.account(hasSource: true)
+        let elsewhere = try ChatbaseDefinition(
+            agentID: "agent-2", baseURL: HTTPURL("https://chat.example/api"))
+        let moved = AccountDefinition(
+            name: known.name, provider: .chatbase, platform: .chatbase(elsewhere), source: known.source)
+        stage.broker.configure([moved])
+        stage.advance(.seconds(5))
+        let parked = Expected.error(
+            105,
+            "the identity was meant for another destination; put the old configuration back, sign in again, or forget it with chatauth identity logout",
+            "account_parked", rest: #","account":"desk""#)
+        #expect(get() == parked)
+        #expect(stage.call(client, "auth.refresh", #"{"account":"desk"}"#) == parked)
+        agent.accepted = []
+        #expect(
+            stage.call(client, method, #"{"account":"desk"}"#).contains(#""kind":"credential_rejected""#))
+        #expect(get() == parked)
+        agent.accepted = ["jwt-b"]
+        agent.issued = "jwt-b"
+        stage.advance(.seconds(5))
+        #expect(get() == parked && agent.verifications.count == 2)
+        #expect(stage.call(client, method, #"{"account":"desk"}"#).contains(#""generation":2"#))
+        #expect(get().contains(#""bearer_token":"jwt-b""#))
+        // What was parked is not shown to the other agent.
+        #expect(agent.verifications.map(\.user) == [nil, nil, nil])
+    }
 }

@@ -72,7 +72,7 @@ import Testing
         #expect(logIn(stage, client, Self.annas).contains("handler_required"))
         #expect(
             state().contains(
-                #""last_login_error":{"kind":"handler_required","message":"somebody must give the session's tokens"#
+                #""last_login_error":{"kind":"handler_required","message":"somebody must give the session's next token"#
             ))
         #expect(diagnosis(stage, client).contains("register a handler for session.on_token_renew"))
         let handler = try #require(stage.connect())

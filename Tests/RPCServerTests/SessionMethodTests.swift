@@ -12,7 +12,7 @@ import Testing
         rest: #","account":"app""#)
     private static let banned = Expected.error(
         141,
-        "the platform ended the session for good: the user was banned or deleted; only session logout leaves this state",
+        "the platform ended the session for good: the user is banned from the network; only chatauth session logout leaves this state",
         "terminated", rest: #","account":"app""#)
 
     private func loggedIn(
@@ -280,6 +280,37 @@ import Testing
         #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains("upstream_error"))
         stage.advance(.seconds(1))
         #expect(stage.session(client, "login", #","auth_token":"at-1""#).contains("established"))
+    }
+
+    @Test(arguments: [
+        (404, 400_400, "terminated", false), (403, 400_312, "terminated", false),
+        (400, 400_000, "upstream_error", true), (422, 500_000, "upstream_error", true),
+        (401, 400_100, "credential_rejected", false),
+    ])
+    func `R95: what the platform said of one user's login is not said of another's, and again of the same`(
+        _ status: Int, _ code: Int, _ kind: String, _ isRetryable: Bool
+    ) throws {
+        let (stage, client) = try network.stage()
+        network.refusal = (status, code)
+        for _ in 0..<3 {
+            let answer = stage.session(client, "login", #","auth_token":"at-1""#)
+            #expect(answer.contains(#""kind":"\#(kind)","retryable":\#(isRetryable)"#))
+            #expect(!answer.contains("retry_after_seconds"))
+        }
+        network.refusal = nil
+        #expect(
+            stage.session(client, "login", #","user_id":"bob","auth_token":"at-2""#).contains(
+                #""state":"established","user_id":"bob""#))
+        #expect(network.log == ["POST at-1", "POST at-1", "POST at-1", "POST at-2"])
+    }
+
+    @Test func `R154: no such user, or no such network: both are said`() throws {
+        let (stage, client) = try network.stage()
+        network.refusal = (404, 400_400)
+        #expect(
+            stage.session(client, "login", #","auth_token":"at-1""#).contains(
+                "the platform refused the login: there is no such user, any more (status 404, code 400400); check that region or base_url is the app's"
+            ))
     }
 
     @Test func `a row of refused tokens is held back, each of them another`() throws {

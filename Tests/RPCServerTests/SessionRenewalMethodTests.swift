@@ -119,6 +119,85 @@ import Testing
         #expect(stage.token(client).contains(#""bearer_token":"access-2""#))
     }
 
+    @Test func `R28, R159: the last of two handlers is asked for a login's token, and the first is not`()
+        throws
+    {
+        let (stage, client) = try network.stage()
+        let first = try #require(stage.connect())
+        stage.register(first, "credential.fetch")
+        stage.begin(client, "session.login")
+        #expect(first.take().contains(#""want":"auth_token""#))
+        stage.advance(.seconds(10))
+        let second = try #require(stage.connect())
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":9,"method":"handler.register","params":{"account":"app"}}"# + "\n",
+            from: second)
+        stage.run()
+        let question = second.take()
+        #expect(question.contains(#""method":"credential.fetch""#) && question.contains("anna"))
+        stage.answer(first, #"{"auth_token":"at-1"}"#)
+        #expect(network.log.isEmpty && stage.state(first) == "establishing")
+        stage.answer(second, id: 2, #"{"auth_token":"at-2"}"#)
+        #expect(client.take().contains(#""state":"established""#))
+        #expect(network.log == ["POST at-2"])
+    }
+
+    @Test func `R28: a handler that comes while the source is asked for a login's token is asked instead`()
+        throws
+    {
+        let (stage, client) = try network.stage(SocialNetwork.account(hasSource: true))
+        stage.fetcher.backend = nil
+        stage.begin(client, "session.login")
+        #expect(stage.fetcher.out.count == 1)
+        let handler = try #require(stage.connect())
+        stage.register(handler, "credential.fetch")
+        #expect(stage.fetcher.out.isEmpty && stage.fetcher.cancelled.count == 1)
+        stage.fetcher.backend = { [network] in network.answer($0) }
+        stage.answer(handler, #"{"auth_token":"at-2"}"#)
+        #expect(client.take().contains("established") && network.log == ["POST at-2"])
+        // Behind the question nobody new is asked: the platform is.
+        stage.register(try #require(stage.connect()), "credential.fetch")
+        #expect(stage.state(client) == "established")
+    }
+
+    @Test func `R200: handlers that take turns have a login's time between them`() throws {
+        let (stage, client) = try network.stage()
+        var handlers = [try #require(stage.connect())]
+        stage.register(handlers[0], "credential.fetch")
+        stage.begin(client, "session.login")
+        for _ in 0..<3 {
+            stage.advance(.seconds(9))
+            handlers.append(try #require(stage.connect()))
+            stage.register(handlers[handlers.count - 1], "credential.fetch")
+        }
+        #expect(client.take().isEmpty)
+        stage.advance(.seconds(4))
+        #expect(client.take().contains(#""kind":"login_timeout""#))
+    }
+
+    @Test func `R28: where clients are the source the last of two is asked for the renewal`() throws {
+        let usual = try SocialNetwork.account()
+        let account = AccountDefinition(
+            name: usual.name, provider: usual.provider, platform: usual.platform, source: .rpc)
+        let (stage, client) = try network.stage(account)
+        let first = try #require(stage.connect())
+        stage.register(first, "credential.fetch")
+        _ = stage.session(client, "login", #","auth_token":"at-1""#)
+        network.forget()
+        stage.advance(.seconds(3575))
+        #expect(first.take().contains(#""reason":"expiring""#))
+        let second = try #require(stage.connect())
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":9,"method":"handler.register","params":{"account":"app"}}"# + "\n",
+            from: second)
+        stage.run()
+        #expect(second.take().contains(#""reason":"expiring""#))
+        stage.answer(first, #"{"auth_token":"at-1"}"#)
+        #expect(network.log.isEmpty)
+        stage.answer(second, id: 2, #"{"auth_token":"at-2"}"#)
+        #expect(network.log == ["POST at-2"])
+    }
+
     @Test func `a handler that answers and leaves has renewed the session`() throws {
         let (stage, client, handler) = try renewable()
         stage.advance(.seconds(3575))
@@ -147,7 +226,14 @@ import Testing
         stage.answer(handler, #"{"auth_token":"bad"}"#)
         let state = stage.session(client, "state")
         #expect(state.contains(#""state":"terminated""#) && state.contains(#""termination_code":"400100""#))
-        #expect(stage.token(client).contains(#""kind":"terminated""#))
+        #expect(
+            stage.token(client)
+                == Expected.error(
+                    141,
+                    "the platform ended the session for good: it called a renewal unauthorised: its token was not this user's, or the user is banned; only chatauth session logout leaves this state",
+                    "terminated", rest: #","account":"app""#))
+        let diagnosis = stage.call(client, "account.doctor", #"{"account":"app"}"#)
+        #expect(diagnosis.contains("have whoever gives the tokens give a new one of this user each time"))
     }
 
     @Test func `R175: a rejected token is renewed once`() throws {
@@ -237,13 +323,41 @@ import Testing
         #expect(stage.token(client).contains(Self.annas))
     }
 
+    // {"userId":"bert"}, {}, no JWT, and a member of another name.
+    @Test(arguments: [
+        (#"{"access_token":"e30.eyJ1c2VySWQiOiJiZXJ0In0.c2ln"}"#, "credential_rejected", "is another user's"),
+        (#"{"access_token":"e30.e30.c2ln"}"#, "credential_malformed", "has no claim userId"),
+        (#"{"access_token":"opaque"}"#, "credential_malformed", "is no JWT"),
+        (#"{"token":"opaque"}"#, "credential_empty", "has no token under the name that it was asked for"),
+    ])
+    func `R193, R194, R197: what is wrong with a renewal's token is said, and by the doctor`(
+        _ given: String, _ kind: String, _ words: String
+    ) throws {
+        let (stage, client) = try network.stage()
+        let handler = try #require(stage.connect())
+        stage.register(handler, "session.on_token_renew")
+        _ = stage.session(client, "login_with_access_token", #","access_token":"\#(Self.annasHour)""#)
+        stage.advance(.seconds(3575))
+        #expect(handler.take().contains("session.on_token_renew"))
+        stage.begin(client, "session.renew")
+        stage.answer(handler, given)
+        let answer = client.take()
+        #expect(answer.contains(#""kind":"\#(kind)""#) && answer.contains(words))
+        #expect(network.log == ["GET \(Self.annasHour)"])
+        let diagnosis = stage.call(client, "account.doctor", #"{"account":"app"}"#)
+        #expect(diagnosis.contains("the session could not be renewed: the handler's"))
+    }
+
     @Test func `R196, R199, R205: a handler of the other kind is never asked, and the state says why`() throws
     {
         let (stage, client, handler) = try renewable("session.on_token_renew")
         #expect(stage.session(client, "state").contains(#""why_no_renew":"handler_of_other_kind""#))
         stage.advance(.seconds(3700))
         #expect(handler.take().isEmpty && stage.state(client) == "token_expired")
-        #expect(stage.token(client).contains(#""kind":"handler_required""#))
+        #expect(
+            stage.token(client).contains(
+                #""message":"nobody gives the next token: no handler is registered for session.will_renew, and there is no source","data":{"kind":"handler_required""#
+            ))
         let late = try #require(stage.connect())
         stage.register(late, "session.will_renew")
         stage.answer(late, id: 1, #"{"auth_token":"at-2"}"#)

@@ -41,7 +41,7 @@ extension Broker {
             toSessionOf: account, caller: waiter)
     }
 
-    /// Ends the session here, from any state (R163).
+    /// Ends the session here, from any state (R163); one that is parked is forgotten, which is what whoever says so wants.
     package func endSession(_ account: Account, waiter: WaiterID) {
         guard mayChange(account, waiter) else { return }
         forgetLogin(of: account)
@@ -50,11 +50,24 @@ extension Broker {
 
     /// Has the platform end the session, and ends it here only when that has (R164); one that is being made is ended once it is.
     ///
-    /// Nobody is asked where nobody is logged in, and where the platform has ended it already.
+    /// Nobody is asked where nobody is logged in, and where the platform has ended it already. A session that is parked can be revoked
+    /// nowhere: it stays as it is, whatever is under way beside it.
     package func revokeSession(_ account: Account, waiter: WaiterID) {
-        guard mayAsk(account, waiter), mayReach(account, waiter, from: \.isSession) else { return }
+        guard mayAsk(account, waiter) else { return }
+        guard !account.session.isParked else {
+            return answer(waiter, account, .session(.failure(.parked)))
+        }
+        guard mayReach(account, waiter, from: \.isSession) else { return }
         forgetLogin(of: account)
         apply(.secureLogoutRequested(waiter), toSessionOf: account, caller: waiter)
+    }
+
+    /// Renews a session now; one that is being revoked has no use for another token.
+    package func renewSession(_ account: Account, wait: Milliseconds, waiter: WaiterID) {
+        guard account.session.standing != .active || account.socialPlus?.isRevocationOwed != true else {
+            return answer(waiter, account, .session(.failure(.gated(.ending))))
+        }
+        apply(.refreshRequested(waiter: waiter, wait: wait), to: account)
     }
 
     /// Gives the token that a renewal waits for, in place of whoever was asked (R186, R187); nil: the one that is out.
@@ -179,7 +192,9 @@ extension Broker {
                 patience.waiter, account, .session(.failure(.deadlineExceeded(retryAfter: .seconds(1)))))
         }
         guard !platform.work.isBusy else { return }
-        if machine.isRevocationDue, account.session.standing == .active, !isShuttingDown {
+        if machine.isRevocationDue, account.session.standing == .active, !isShuttingDown,
+            platform.work.finishing.notBefore.map({ $0 <= now.boot }) ?? true
+        {
             apply(.revocationDue, toSessionOf: account)
         }
         if let moment = machine.nextWakeUp, moment <= now.boot { apply(.wokeUp, toSessionOf: account) }

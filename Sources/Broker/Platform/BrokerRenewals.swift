@@ -55,7 +55,12 @@ extension Broker {
         noteRenewal(end, turn, account)
         let ticket = turn.step.ticket ?? platform.work.ticket
         if turn.step.ticket == nil { platform.work.ticket = nil }
-        if let ticket, let failure = end.failure(at: clock.now.boot) {
+        if let ticket, case .declined(.signingOut) = end {
+            // As long as the platform is asked to revoke the token, and rests in between.
+            let now = clock.now.boot
+            let pause = max(.seconds(1), (platform.work.finishing.notBefore ?? now) - now)
+            deferRefresh(ticket, account, .gated(.ending), pause: pause)
+        } else if let ticket, let failure = end.failure(at: clock.now.boot) {
             refreshDidEnd(ticket, account, .failure(failure))
         }
         reviewTraits(of: account)
@@ -78,13 +83,23 @@ extension Broker {
 
     /// Who gives the next token of a session of that kind: a client that registered for it, else the source (R185, R192).
     func supplier(of definition: AccountDefinition, _ kind: SocialPlusKind) -> SocialPlusSupplier {
-        let question: HandlerQuestion.Kind = kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
-        if desk.hasHandler(for: definition.name, question) { return .handler }
+        if desk.hasHandler(for: definition.name, kind.renewalQuestion) { return .handler }
         switch definition.source {
         case nil: return .nobody
         // Clients again, as in front of any other source.
         case .rpc: return desk.hasHandler(for: definition.name, .credentialFetch) ? .source : .nobody
         default: return .source
+        }
+    }
+
+    /// What clients are asked where that supplier is; nil: nothing.
+    private func question(
+        to supplier: SocialPlusSupplier, _ kind: SocialPlusKind, _ definition: AccountDefinition
+    ) -> HandlerQuestion.Kind? {
+        switch (supplier, definition.source) {
+        case (.handler, _): kind.renewalQuestion
+        case (.source, .rpc): .credentialFetch
+        case (.source, _), (.nobody, _): nil
         }
     }
 
@@ -114,12 +129,14 @@ extension Broker {
         carryOut(effects, for: account)
     }
 
-    /// Looks again at who supplies a session; `isNew`: another client is asked now.
-    func reviewSupplier(of account: Account, isNew: Bool) {
+    /// Looks again at who supplies a session; `newcomer`: another client is asked such questions now.
+    func reviewSupplier(of account: Account, newcomer: HandlerQuestion.Kind? = nil) {
         guard let platform = account.platform, let machine = account.socialPlus, machine.state != .start
         else { return }
         let supplier = supplier(of: account.definition, machine.kind)
-        let isChanged = supplier != platform.work.supplier || isNew && supplier == .handler
+        let isChanged =
+            supplier != platform.work.supplier
+            || newcomer != nil && newcomer == question(to: supplier, machine.kind, account.definition)
         platform.work.supplier = supplier
         guard isChanged else { return reviewTraits(of: account) }
         apply(.supplierChanged(supplier), toSessionOf: account)
@@ -132,10 +149,11 @@ extension Broker {
 
     /// Somebody registered as a handler, or is no more.
     func sessionHandlersDidChange(_ account: Account, _ kind: HandlerQuestion.Kind, isNew: Bool) {
-        guard let machine = account.socialPlus else { return }
-        let own: HandlerQuestion.Kind = machine.kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
-        reviewSupplier(of: account, isNew: isNew && kind == own)
-        guard kind == .credentialFetch, isNew, account.platform?.work.waitsForSupplier == true else { return }
+        guard account.socialPlus != nil else { return }
+        reviewSupplier(of: account, newcomer: isNew ? kind : nil)
+        guard kind == .credentialFetch, isNew else { return }
+        apply(.loginSupplierChanged(loginSupplier(of: account.definition)), toSessionOf: account)
+        guard account.platform?.work.waitsForSupplier == true else { return }
         account.platform?.work.nextLogin = clock.now.boot
         logInByItself(account)
     }

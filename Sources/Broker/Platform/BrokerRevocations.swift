@@ -16,22 +16,33 @@ extension Broker {
         let attempt = beginStep(id, account)
         revoke(token, account, attempt) { [weak self] outcome in
             guard let self, endStep(id, attempt, account) else { return }
-            if account.socialPlus?.isFinishingRevocation == true { logFinish(outcome, account) }
+            if account.socialPlus?.isFinishingRevocation == true { noteFinish(outcome, account) }
+            // What nobody waits for says nothing to those who want something else.
+            let isWaitedFor = account.socialPlus?.isRevocationWaitedFor == true
             switch outcome {
             case .success:
                 commandEnded(account, nil)
                 apply(.revoked(id), toSessionOf: account)
             case .failure(let failure):
-                commandEnded(account, failure)
+                if isWaitedFor { commandEnded(account, failure) }
                 apply(.revocationFailed(id, failure), toSessionOf: account)
             }
         }
     }
 
-    private func logFinish(_ outcome: Result<Void, RefreshFailure>, _ account: Account) {
+    private func noteFinish(_ outcome: Result<Void, RefreshFailure>, _ account: Account) {
+        if case .failure(let failure) = outcome, SocialPlusRules.isUnanswered(failure) {
+            account.platform?.work.finishing.record(
+                failure, at: clock.now, remaining: .max, draw: ports.draw())
+        } else {
+            account.platform?.work.finishing = FailureRecord()
+        }
         if case .failure(let failure) = outcome, !SocialPlusRules.isTokenRefused(failure) {
             log.log(
-                .warning, "A secure logout that was cut short cannot be finished, and the session stays",
+                .warning,
+                SocialPlusRules.isUnanswered(failure)
+                    ? "A secure logout that was cut short has no answer yet, and is tried again"
+                    : "A secure logout that was cut short cannot be finished, and the session stays",
                 (.account, .public(account.name.text)), (.kind, .public(failure.kind.rawValue)),
                 (.status, .integer(Int64(failure.httpStatus ?? 0))))
         } else {

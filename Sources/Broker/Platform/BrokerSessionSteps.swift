@@ -27,7 +27,8 @@ extension Broker {
         account.platform?.work.asked = question.supplier
         let reason = question.isRenewal ? account.platform?.work.reason ?? .expiring : .authenticate
         let context = SourceContext(
-            account: account.name, reason: reason, userID: question.userID, wish: question.wish)
+            account: account.name, reason: reason, userID: question.userID, wish: question.wish,
+            limit: account.definition.callbackTimeout)
         let offer: (SocialPlusOffer) -> Void = { [weak self] offer in
             guard let self, endStep(question.id, attempt, account) else { return }
             apply(.offered(nil, question.id, offer), toSessionOf: account)
@@ -187,7 +188,7 @@ extension SocialPlusOffer {
         answer: SecretBytes, to question: HandlerQuestion.Kind, for kind: SocialPlusKind, sentAt: WallTime
     ) {
         if question == .credentialFetch,
-            let reading = try? HandlerAnswer.credential(answer, sentAt: sentAt)
+            let reading = try? HandlerAnswer.credential(answer, for: kind.wish, sentAt: sentAt)
         {
             self.init(reading.fresh.credential, for: kind)
         } else {

@@ -72,8 +72,9 @@ extension Broker {
             case .answer(let waiter, .loggedOut(wasLoggedOut: true))
             where account.session.held != nil:
                 // The disk did not forget it when it was asked to, or it was parked: whoever signs out means that, too.
+                let wasParked = account.session.isParked
                 return clearCredential(of: account, turn) { [weak self] in
-                    self?.reply(waiter, .loggedOut(wasLoggedOut: true), turn, account)
+                    self?.reply(waiter, .loggedOut(wasLoggedOut: !wasParked), turn, account)
                     goOn()
                 }
             default: carryOut(effect, turn, platform, account)

@@ -31,14 +31,28 @@ struct CommandPace {
     /// It did not.
     mutating func fail(_ failure: RefreshFailure, at now: Instant, draw: UInt64) {
         switch failure.kind {
+        // It is well, and did not take what it was shown: somebody else's is another thing.
+        case .upstreamError where failure.isOfRequest: refuse(at: now.boot)
         case .unreachable, .timeout, .tls, .upstreamError, .overloaded:
             trouble.record(failure, at: now, remaining: .max, draw: draw)
-        case .rejected, .terminated:
-            trouble = FailureRecord()
-            refusals.append(now.boot)
-            if refusals.count > Self.refusalLimit { refusals.removeFirst() }
+        case .rejected, .terminated: refuse(at: now.boot)
         // What never reached the platform says nothing of it.
         default: break
         }
+    }
+
+    private mutating func refuse(at now: BootTime) {
+        trouble = FailureRecord()
+        refusals.append(now)
+        if refusals.count > Self.refusalLimit { refusals.removeFirst() }
+    }
+}
+
+extension RefreshFailure {
+    /// Whether the answer is one to what was asked, and says nothing of whoever answers (RFC 9110 §15.5): a later one, and one that is
+    /// asked less often, would be the same.
+    fileprivate var isOfRequest: Bool {
+        guard let httpStatus, (400..<500).contains(httpStatus) else { return false }
+        return ![408, 421, 425, 429].contains(httpStatus) && retryAfter == nil
     }
 }

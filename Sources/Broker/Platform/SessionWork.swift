@@ -54,6 +54,8 @@ struct SessionWork {
     var renewalSetback: SocialPlusSetback?
     /// Who was asked for a token last.
     var asked = SocialPlusSupplier.nobody
+    /// How often nobody answered a revocation that finishes what was cut short, and when it is tried again.
+    var finishing = FailureRecord()
     /// Logins of its own that failed in a row.
     var failedLogins: Int64 = 0
     /// How often somebody signed out: a login of its own that was begun before is not tried again.
@@ -85,7 +87,9 @@ extension Account {
         // While the disk is busy its answer is what comes next.
         guard let machine = socialPlus, let work = platform?.work, !work.isBusy else { return nil }
         var moments = [machine.nextWakeUp, work.patience?.deadline]
-        if machine.isRevocationDue, session.standing == .active { moments.append(now.boot) }
+        if machine.isRevocationDue, session.standing == .active {
+            moments.append(max(now.boot, work.finishing.notBefore ?? now.boot))
+        }
         if machine.state == .established, session.held != nil, let schedule = session.schedule,
             schedule.expiresAt != nil
         {

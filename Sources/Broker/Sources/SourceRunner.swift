@@ -132,7 +132,7 @@ final class SourceRunner {
     private func begin(_ id: UInt64, _ run: Run, _ secrets: [SecretBytes]) {
         switch run.source {
         case .static(let source): finish(id, Self.readStatic(source, secrets))
-        case .file(let source): finish(id, readFile(source, secrets))
+        case .file(let source): finish(id, readFile(source, run.context.wish, secrets))
         case .http(let source): request(id, run, source, secrets)
         case .oauth(let source):
             oauth.start(id, source, account: run.context.account, secrets: secrets) { [self] in finish(id, $0)
@@ -160,15 +160,17 @@ final class SourceRunner {
     }
 
     private func readFile(
-        _ source: FileSource, _ secrets: [SecretBytes]
+        _ source: FileSource, _ wish: SourceContext.Wish, _ secrets: [SecretBytes]
     ) -> Result<SourceAnswer.Reading, RefreshFailure> {
         Result { () throws(RefreshFailure) in
             guard let content = secrets.first else { throw RefreshFailure(.sourceUnavailable) }
             switch source.format {
             case .token: return try SourceAnswer.read(token: content)
             case .json(let fields):
+                // What says nothing but the names that everything has is no map: what is wished for by name has others.
+                let isUsual = fields == FieldMap() || fields == .usual && wish != .credentials
                 return try SourceAnswer.read(
-                    content, fields: fields == FieldMap() ? nil : fields, sentAt: nil)
+                    content, fields: isUsual ? nil : fields, for: wish, sentAt: nil)
             }
         }
     }
@@ -187,7 +189,7 @@ final class SourceRunner {
                     id,
                     Result { () throws(RefreshFailure) in
                         try SourceAnswer.read(
-                            response, answer: source.answer, fields: source.fields,
+                            response, answer: source.answer, fields: source.fields, for: run.context.wish,
                             sentAt: clock.now.wallTime(of: sentAt))
                     })
             }
@@ -202,7 +204,7 @@ final class SourceRunner {
                 id,
                 outcome.flatMap { answer in
                     Result { () throws(RefreshFailure) in
-                        try HandlerAnswer.credential(answer, sentAt: sentAt)
+                        try HandlerAnswer.credential(answer, for: context.wish, sentAt: sentAt)
                     }
                 })
         }

@@ -143,6 +143,8 @@ package struct CredentialSession: Sendable {
             if flight?.ticket == ticket { flight?.party = .platform }
         case .refreshSucceeded(let ticket, let fresh): refreshSucceeded(ticket, fresh, now, draw, &effects)
         case .refreshFailed(let ticket, let failure): refreshFailed(ticket, failure, now, draw, &effects)
+        case .refreshDeferred(let ticket, let reason, let pause):
+            refreshDeferred(ticket, reason, pause, now, &effects)
         case .signInFailed(let failure): signInFailure = (failure, now.wall)
         case .rejected(let waiter, let generation, let role):
             rejected(waiter, generation, role, now, &effects)
@@ -238,9 +240,8 @@ package struct CredentialSession: Sendable {
     ) -> [SessionEffect] {
         var effects: [SessionEffect] = []
         // What the old definition fetched was not meant for the new destination.
-        if sourceChanged || traits.destination != self.traits.destination || !traits.hasSource {
-            giveUpFlight(&effects)
-        }
+        let isElsewhere = traits.destination != self.traits.destination
+        if sourceChanged || isElsewhere || !traits.hasSource { giveUpFlight(&effects) }
         if traits.early != self.traits.early { schedule?.reckon(traits.early) }
         self.traits = traits
         if sourceChanged {
@@ -261,7 +262,10 @@ package struct CredentialSession: Sendable {
             if distrust == .refused, !traits.needsHandler { signIn = reasonOfRefusal }
             if !isGatePassing { answerAll(.failure(absence(now)), &effects) }
         }
-        if isParked { answerAll(.failure(.parked), &effects) }
+        if isParked, isElsewhere {
+            wanted = nil
+            answerAll(.failure(.parked), &effects)
+        }
         return effects
     }
 

@@ -92,8 +92,8 @@ extension CredentialSession {
 
     /// Whether nothing but time is in the way of a refresh.
     var mayRefresh: Bool {
-        standing == .active && traits.hasSource && flight == nil && !isChangeBeingStored && !isParked
-            && !isShuttingDown && gate == nil && !isHeldBack
+        standing == .active && traits.hasSource && flight == nil && !isChangeBeingStored
+            && (!isParked || wanted == .authenticate) && !isShuttingDown && gate == nil && !isHeldBack
     }
 
     /// Whether nothing is fetched because somebody signed out, and nobody has signed in since.

@@ -43,7 +43,7 @@ extension CredentialSession {
         self.flight = nil
         if flight.reason == .authenticate {
             signInFailure = (failure, now.wall)
-            guard schedule?.isExpired(at: now) != false else {
+            guard schedule?.isExpired(at: now) != false, !isParked else {
                 signInFailed(failure, now, &effects)
                 return
             }
@@ -53,6 +53,24 @@ extension CredentialSession {
         recordFailure(failure, now, remaining: remaining, draw, &effects)
         for waiter in waiters.removeAll() {
             effects.append(.answer(waiter.id, answerAfterFailure(waiter, now)))
+        }
+    }
+
+    /// Whoever can be served is, and the others are told why not: what failed before, and how often, stays as it was.
+    mutating func refreshDeferred(
+        _ ticket: RefreshTicket, _ reason: SessionFailure, _ pause: Milliseconds, _ now: Instant,
+        _ effects: inout [SessionEffect]
+    ) {
+        guard let flight, flight.ticket == ticket else { return }
+        self.flight = nil
+        if distrust == .rejected { distrust = nil }
+        failures.postpone(until: max(now.boot + pause, failures.notBefore ?? .distantPast))
+        for waiter in waiters.removeAll() {
+            guard case .token(let minValid, _) = waiter.wish, isUsable(at: now) else {
+                effects.append(.answer(waiter.id, .failure(reason)))
+                continue
+            }
+            effects.append(.answer(waiter.id, .token(remarks(minValid: minValid, now))))
         }
     }
 

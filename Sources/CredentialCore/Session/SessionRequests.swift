@@ -98,7 +98,9 @@ extension CredentialSession {
         _ effects: inout [SessionEffect]
     ) {
         let isRefused = isShuttingDown || !traits.hasSource || isHeldBack && !signsIn
-        if let refusal = standingFailure ?? (isRefused ? nothingToAsk(now) : nil) {
+        // Who signs in decides what becomes of what is parked.
+        let standing = signsIn && standingFailure == .parked ? nil : standingFailure
+        if let refusal = standing ?? (isRefused ? nothingToAsk(now) : nil) {
             effects.append(.answer(waiter, .failure(refusal)))
             return
         }

@@ -139,6 +139,8 @@ package enum SessionEvent: Sendable {
     case sourceAnswered(RefreshTicket)
     case refreshSucceeded(RefreshTicket, FreshCredential)
     case refreshFailed(RefreshTicket, RefreshFailure)
+    /// It could not be begun, or had to make way, and nobody failed: it is due again after a pause.
+    case refreshDeferred(RefreshTicket, SessionFailure, pause: Milliseconds)
     /// What somebody signed in with did not come as far as to be held.
     case signInFailed(RefreshFailure)
     /// A platform refused the token; nil means the current generation.

@@ -43,9 +43,18 @@ package enum Doctor {
                 Finding(
                     .error, .accountParked,
                     "what is held was meant for another destination than the configured one, and is not sent there",
-                    fix: "put the old configuration back, or sign in again")
+                    fix:
+                        "put the old configuration back, or bring another: \(replacement(facts)) \(facts.definition.name.text)"
+                )
             ]
         default: []
+        }
+    }
+
+    private static func replacement(_ facts: AccountFacts) -> String {
+        switch facts.definition.platform {
+        case .chatbase, .socialPlus: signIn(facts)
+        case .kindly, .described, nil: facts.definition.source == nil ? "chatauth save" : signIn(facts)
         }
     }
 

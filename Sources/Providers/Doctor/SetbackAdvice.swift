@@ -19,8 +19,10 @@ struct SetbackAdvice {
     init(_ setback: SocialPlusSetback, _ definition: AccountDefinition, _ network: SocialPlusDefinition) {
         let failure = setback.failure
         switch setback.step {
+        case .handler where failure.tokenFlaw != nil, .source where failure.tokenFlaw != nil:
+            self.init(ofToken: failure.tokenFlaw ?? .missing, from: setback.step.rawValue, setback.kind)
         case .session where failure.isUsers, .verification where failure.isUsers:
-            self.init(ofUser: failure)
+            self.init(ofUser: failure, network)
         case .request: self.init(request: failure, setback.kind)
         case .handler: self.init(handler: failure, setback.kind, definition)
         case .source: self.init(source: failure, definition, network)
@@ -39,13 +41,40 @@ struct SetbackAdvice {
         }
     }
 
-    private init(ofUser failure: RefreshFailure) {
+    private init(ofUser failure: RefreshFailure, _ network: SocialPlusDefinition) {
         if failure.providerCode == String(SocialPlusCode.notFound) {
-            self.init("the platform refused the user", fix: "the user was deleted: log in as another", 198)
+            self.init(
+                "the platform knows no such user",
+                fix:
+                    "where the user was deleted, log in as another; else check that the app is in the region that is configured (\(network.place))",
+                198)
         } else {
             self.init(
                 "the platform refused the user",
                 fix: "the user is banned from the network: lift the ban in the console", 198)
+        }
+    }
+
+    private init(ofToken flaw: RefreshFailure.TokenFlaw, from giver: String, _ kind: SocialPlusKind) {
+        let member = kind == .default ? "auth_token" : "access_token"
+        switch flaw {
+        case .missing:
+            self.init(
+                "the \(giver)'s answer has no token of the kind that is asked for",
+                fix: "it must be an object with \(member), the session being of kind \(kind.rawValue)", 201)
+        case .notJWT:
+            self.init(
+                "the \(giver)'s token is no JWT",
+                fix: "\(member) must be a JWT with the claim userId, as the app's console has its key", 193)
+        case .userMissing:
+            self.init(
+                "the \(giver)'s token has no userId of 1 to 50 characters",
+                fix: "have the backend put the claim userId into it, with that spelling", 194)
+        case .otherUser:
+            self.init(
+                "the \(giver)'s token is another user's",
+                fix: "it must be of the user whom the session is of, and whom user_id in the question names",
+                197)
         }
     }
 
@@ -63,6 +92,10 @@ struct SetbackAdvice {
                 fix:
                     "register a handler for credential.fetch, configure a source, or give the token with the login",
                 157)
+        case (.stale, _):
+            self.init(
+                "the access token had ended",
+                fix: "give a fresh one; compare the backend's clock with this one's", 204)
         default:
             self.init(
                 "what was given is no access token",
@@ -168,15 +201,31 @@ struct SetbackAdvice {
         case (.rejected, _):
             self.init(
                 "the platform refused it", fix: "see its status and code, and the app in the console", 154)
+        case (_, 429?):
+            self.init(
+                "the platform was asked too often",
+                fix: "wait: a user may make 100 calls in 5 s, whatever program makes them", 200)
+        case (_, .some(400..<500)):
+            self.init(
+                "the platform did not take what it was sent",
+                fix: "see its status and code; it limits user_id, display_name and the token", 155)
+        case (_, .some(500...)):
+            self.init(
+                "the platform is in trouble", fix: "wait; what has been failing is asked again after a pause",
+                200)
         default:
             self.init(
-                "the platform could not be asked, or is in trouble",
+                "the platform could not be asked",
                 fix: "chatauth doctor --online \(definition.name.text) tries the way to the network", 200)
         }
     }
 }
 
 extension RefreshFailure {
+    fileprivate var tokenFlaw: TokenFlaw? {
+        if case .token(let flaw) = cause { flaw } else { nil }
+    }
+
     /// Whether the platform said it of the user, and not of what it was shown.
     fileprivate var isUsers: Bool {
         [SocialPlusCode.globallyBanned, SocialPlusCode.notFound].contains { providerCode == String($0) }

@@ -12,11 +12,12 @@ enum SocialPlusDoctor {
             findings.append(
                 Finding(
                     .error, .sessionTerminated,
-                    "the platform ended the session for good: the user was banned or deleted"
+                    "the platform ended the session for good: "
+                        + SocialPlusCode.words(forEndBy: session.terminationCode)
                         + (session.terminationCode.map { " (code \($0))" } ?? "")
                         + "; no handler is asked any more",
-                    fix:
-                        "lift the ban in the console, then chatauth session logout and session login \(name(facts))",
+                    fix: SocialPlusCode.fix(forEndBy: session.terminationCode)
+                        + ", then chatauth session logout and session login \(name(facts))",
                     requirement: 205))
         case .established, .tokenExpired: findings += running(facts, session, network)
         }
@@ -113,7 +114,7 @@ enum SocialPlusDoctor {
         case .lifetimeShort:
             Finding(
                 .warning, .lifetimeShort,
-                "the access token lives \(schedule.lifetime.count / 1000) s in all, less than twice the 30 s by which it is renewed ahead",
+                "the access token was good for \(schedule.lifetime.secondsRoundedUp) s when it came, less than twice the 30 s by which it is renewed ahead",
                 fix: "let the backend's tokens live longer", requirement: 201)
         }
     }
@@ -121,7 +122,7 @@ enum SocialPlusDoctor {
     private static func missing(
         _ facts: AccountFacts, _ kind: SocialPlusKind, _ isOver: Bool
     ) -> Finding {
-        let wanted: HandlerQuestion.Kind = kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
+        let wanted = kind.renewalQuestion
         let other: HandlerQuestion.Kind = kind == .default ? .sessionOnTokenRenew : .sessionWillRenew
         let severity: Finding.Severity = isOver ? .error : .warning
         if facts.handlers.contains(other) {
@@ -141,8 +142,7 @@ enum SocialPlusDoctor {
 
     /// Who would be asked for the session's next token.
     private static func supplier(_ facts: AccountFacts, _ kind: SocialPlusKind) -> SocialPlusSupplier {
-        let wanted: HandlerQuestion.Kind = kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
-        if facts.handlers.contains(wanted) { return .handler }
+        if facts.handlers.contains(kind.renewalQuestion) { return .handler }
         switch facts.definition.source {
         case nil: return .nobody
         case .rpc: return facts.handlers.contains(.credentialFetch) ? .source : .nobody

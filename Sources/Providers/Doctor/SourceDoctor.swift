@@ -83,6 +83,7 @@ extension Doctor {
     static func signIn(_ facts: AccountFacts) -> String {
         switch facts.definition.platform {
         case .chatbase: "chatauth identity identify"
+        case .socialPlus: "chatauth session login"
         default: "chatauth auth authenticate"
         }
     }

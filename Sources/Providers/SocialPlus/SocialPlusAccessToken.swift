@@ -17,11 +17,22 @@ package enum SocialPlusAccessToken {
         /// A renewal brought one that has ended already.
         case expired
 
+        /// What is wrong with it, where that was said of a refresh.
+        package init?(_ flaw: RefreshFailure.TokenFlaw) {
+            switch flaw {
+            case .missing: return nil
+            case .notJWT: self = .notJWT
+            case .userMissing: self = .userIDMissing
+            case .otherUser: self = .otherUser
+            }
+        }
+
         /// The same as what came of a refresh.
         package var refreshFailure: RefreshFailure {
             switch self {
-            case .notJWT, .userIDMissing: RefreshFailure(.malformed)
-            case .otherUser: RefreshFailure(.rejected)
+            case .notJWT: RefreshFailure(.malformed, cause: .token(.notJWT))
+            case .userIDMissing: RefreshFailure(.malformed, cause: .token(.userMissing))
+            case .otherUser: RefreshFailure(.otherUser, cause: .token(.otherUser))
             case .expired: RefreshFailure(.stale)
             }
         }

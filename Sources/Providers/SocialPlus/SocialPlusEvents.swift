@@ -54,6 +54,8 @@ package enum SocialPlusEvent: Sendable {
     case renewalDue(SocialPlusSupplier, isForced: Bool)
     /// Who supplies this session is another now.
     case supplierChanged(SocialPlusSupplier)
+    /// Who gives the token of a login is another now.
+    case loginSupplierChanged(SocialPlusSupplier)
     /// Somebody saw the platform refuse the token, and another is sought; told once that can be seen.
     case tokenRejected(WaiterID)
     /// A client saw a code (R178).
@@ -112,13 +114,10 @@ package struct SocialPlusQuestion: Equatable, Sendable {
     package let isRenewal: Bool
 
     /// What a source is asked for.
-    package var wish: SourceContext.Wish { kind == .default ? .authToken : .accessToken }
+    package var wish: SourceContext.Wish { kind.wish }
 
     /// What a handler is asked (R185, R192, R196).
-    package var handlerKind: HandlerQuestion.Kind {
-        if !isRenewal { return .credentialFetch }
-        return kind == .default ? .sessionWillRenew : .sessionOnTokenRenew
-    }
+    package var handlerKind: HandlerQuestion.Kind { isRenewal ? kind.renewalQuestion : .credentialFetch }
 }
 
 /// What came of a renewal.
@@ -171,7 +170,7 @@ package enum SocialPlusSessionFailure: Error, Equatable, Sendable {
     case loginTimeout
     /// Somebody logged out meanwhile.
     case loggedOut
-    /// The platform did not revoke the token: the session is as it was (R164).
+    /// The platform did not revoke the token: the session is as it was (R164), or `terminated`, as that failure says.
     case revokeFailed(RefreshFailure)
     /// The renewal of that number is over, or its token was given already (R189).
     case renewalUnknown

@@ -23,10 +23,7 @@ extension SocialPlusSession {
             effects.append(.makeSession(id, user, authToken: token))
         case .from(let supplier) where supplier != .nobody:
             let id = begin(caller, user, .default, isAsking: true, now, &effects)
-            effects.append(
-                .ask(
-                    SocialPlusQuestion(
-                        id: id, supplier: supplier, kind: .default, userID: user.id, isRenewal: false)))
+            effects.append(.ask(Self.question(id, supplier, user)))
         case .from, .none:
             guard !rules.isSecureMode else {
                 effects.append(.answer(caller, .failure(.handlerRequired)))
@@ -56,6 +53,23 @@ extension SocialPlusSession {
             effects.append(.acceptUnverified(id, token))
             complete(caller, user, .accessToken, &effects)
         }
+    }
+
+    private static func question(
+        _ id: UInt64, _ supplier: SocialPlusSupplier, _ user: SocialPlusUser
+    ) -> SocialPlusQuestion {
+        SocialPlusQuestion(id: id, supplier: supplier, kind: .default, userID: user.id, isRenewal: false)
+    }
+
+    /// What the last one was asked is asked of the new one (R28), who has what is left of the login's time.
+    ///
+    /// Nobody is no one: whoever was asked may have been asked for the last time, and answers yet.
+    mutating func changeLogin(to supplier: SocialPlusSupplier, _ effects: inout [SocialPlusEffect]) {
+        guard case .login(var login) = flight, login.isAsking, supplier != .nobody else { return }
+        effects.append(.cancel(login.id))
+        login.id = issueNumber()
+        flight = .login(login)
+        effects.append(.ask(Self.question(login.id, supplier, login.user)))
     }
 
     private mutating func begin(
@@ -163,14 +177,15 @@ extension SocialPlusSession {
         end(.revoked, revocation.signOuts.all, &effects)
     }
 
-    /// The session is as it was (R164): what the revocation held up goes on.
+    /// The session is as it was (R164): what the revocation held up goes on; one that was cut short before is tried until it is answered.
     mutating func revocationFailed(
         _ id: UInt64, _ failure: RefreshFailure, _ effects: inout [SocialPlusEffect]
     ) {
         guard case .revocation(let revocation) = flight, revocation.id == id else { return }
         // It was sent before: the platform takes the token no more because it did what it was asked to.
         if revocation.isResumed, SocialPlusRules.isTokenRefused(failure) { return revoked(id, &effects) }
-        isRevocationOwed = false
+        // It was promised before, and nobody has said yet what becomes of it.
+        isRevocationOwed = revocation.isResumed && state.isSession && SocialPlusRules.isUnanswered(failure)
         if failure.kind == .terminated, state.isSession {
             flight = .none
             terminate(failure.providerCode, &effects)
@@ -194,8 +209,11 @@ extension SocialPlusSession {
         if state.isSession, !isRevocationOwed, revocation.signOuts.plain.isEmpty, let record {
             effects.append(.persist(record))
         }
+        // Nothing is as it was where the platform has ended the session meanwhile, or with its answer.
+        let isOver = state == .terminated && failure.kind != .terminated
+        let told = isOver ? RefreshFailure(.terminated, providerCode: terminationCode) : failure
         for caller in revocation.signOuts.secure {
-            effects.append(.answer(caller, .failure(.revokeFailed(failure))))
+            effects.append(.answer(caller, .failure(.revokeFailed(told))))
         }
         if !revocation.signOuts.plain.isEmpty {
             end(.loggedOut, revocation.signOuts.plain, &effects)

@@ -17,20 +17,26 @@ extension SocialPlusOffer {
         }
         let offer: SocialPlusOffer? = PlatformWire.withObject(result) { root in
             if let unable = root.member("unable"), !unable.isNull {
-                guard let unable = unable.bool else { return .failed(RefreshFailure(.malformed)) }
+                guard let unable = unable.bool else {
+                    return .failed(RefreshFailure(.malformed, cause: .handlersAnswer))
+                }
                 if unable { return .unable }
             }
             for name in wanted {
                 guard let value = root.member(named: name), !value.isNull else { continue }
-                guard let token = value.secret else { return .failed(RefreshFailure(.malformed)) }
+                guard let token = value.secret else {
+                    return .failed(RefreshFailure(.malformed, cause: .handlersAnswer))
+                }
                 return SocialPlusOffer(token, for: kind)
             }
             for name in other {
-                guard root.member(named: name) == nil else { return .failed(RefreshFailure(.malformed)) }
+                guard root.member(named: name) == nil else {
+                    return .failed(RefreshFailure(.malformed, cause: .token(.missing)))
+                }
             }
-            return kind == .default ? .bare : .failed(RefreshFailure(.empty))
+            return kind == .default ? .bare : .failed(RefreshFailure(.empty, cause: .token(.missing)))
         }
-        return offer ?? .failed(RefreshFailure(.malformed))
+        return offer ?? .failed(RefreshFailure(.malformed, cause: .handlersAnswer))
     }
 
     /// What a source brought is the token that was asked for, wherever it stood in the answer.

@@ -105,7 +105,7 @@ extension SocialPlusSession {
             return .makeSession(id, user, authToken: token)
         case (.bare, .default):
             // In secure mode the platform would say "unauthorised", which during a renewal is the end of the session.
-            guard !rules.isSecureMode else { throw RefreshFailure(.empty) }
+            guard !rules.isSecureMode else { throw RefreshFailure(.empty, cause: .token(.missing)) }
             return .makeSession(id, user, authToken: nil)
         case (.accessToken(let token), .accessToken):
             do throws(SocialPlusAccessToken.Failure) {

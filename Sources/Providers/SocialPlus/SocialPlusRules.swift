@@ -30,6 +30,14 @@ package struct SocialPlusRules: Equatable, Sendable {
         failure.kind == .rejected && failure.httpStatus == 401
     }
 
+    /// Whether nothing was said by whoever was asked.
+    package static func isUnanswered(_ failure: RefreshFailure) -> Bool {
+        switch failure.kind {
+        case .unreachable, .timeout, .tls, .overloaded: true
+        default: false
+        }
+    }
+
     /// Whether a code ends a session that there is; "unauthorised" does only during a renewal, else it is worth one.
     package func ends(_ code: Int64, isRenewal: Bool) -> Bool {
         terminatingCodes.contains(code) || code == SocialPlusCode.notFound && terminatesOnUserNotFound

@@ -38,7 +38,7 @@ package struct SocialPlusSession: Sendable {
     }
 
     struct Login: Sendable {
-        let id: UInt64
+        var id: UInt64
         let caller: WaiterID
         let user: SocialPlusUser
         let kind: SocialPlusKind
@@ -104,6 +104,11 @@ package struct SocialPlusSession: Sendable {
         if case .revocation(let revocation) = flight { revocation.isResumed } else { false }
     }
 
+    /// Whether somebody who wants to be signed out waits for the revocation that is under way.
+    package var isRevocationWaitedFor: Bool {
+        if case .revocation(let revocation) = flight { !revocation.signOuts.all.isEmpty } else { false }
+    }
+
     /// The number of the renewal whose token is still waited for.
     package var renewalID: UInt64? {
         if case .renewal(let renewal) = flight, renewal.isAsking { renewal.id } else { nil }
@@ -129,6 +134,7 @@ package struct SocialPlusSession: Sendable {
         case .tokenExpired: expire(.expired, nil, &effects)
         case .renewalDue(let supplier, let isForced): renew(supplier, isForced, now, &effects)
         case .supplierChanged(let supplier): change(to: supplier, &effects)
+        case .loginSupplierChanged(let supplier): changeLogin(to: supplier, &effects)
         case .tokenRejected(let caller):
             expire(.unauthorized, nil, &effects)
             effects.append(.answer(caller, .reported(isAccepted: true)))

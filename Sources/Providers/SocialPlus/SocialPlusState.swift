@@ -1,3 +1,5 @@
+package import CredentialCore
+
 /// Where a session stands, under the names of the wire (R169 to R181).
 package enum SocialPlusState: String, Sendable, CaseIterable {
     /// Nobody looked yet whether there is a session; gone when the daemon has started (R169).
@@ -39,6 +41,14 @@ package enum SocialPlusKind: String, Sendable, CaseIterable {
     case `default`
     /// The customer's backend issues them.
     case accessToken = "access_token"
+
+    /// What a source is asked for.
+    package var wish: SourceContext.Wish { self == .default ? .authToken : .accessToken }
+
+    /// What a handler is asked when the next one is due (R185, R192, R196).
+    package var renewalQuestion: HandlerQuestion.Kind {
+        self == .default ? .sessionWillRenew : .sessionOnTokenRenew
+    }
 }
 
 /// A step of a session, as it is announced (R182).

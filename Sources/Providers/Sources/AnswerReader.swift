@@ -21,10 +21,13 @@ struct AnswerReader {
             expiresIn: ["expires_in", "expiresIn"])
     }
 
-    init(fields: FieldMap?, status: Int?) {
+    /// Without a map the names that backends commonly use are tried, those of what was wished for first.
+    init(fields: FieldMap?, for wish: SourceContext.Wish = .credentials, status: Int?) {
         self.status = status
         guard let fields else {
-            self.fields = .usual
+            var usual = FieldNames.usual
+            usual.idToken = wish.members + usual.idToken
+            self.fields = usual
             return
         }
         // What a map says of tokens is the whole truth about tokens; what it does not mention of the rest has its usual names.
@@ -101,5 +104,16 @@ struct AnswerReader {
             return nil
         }
         return find(String(path[path.index(after: dot)...]), in: parent)
+    }
+}
+
+extension SourceContext.Wish {
+    /// The members that bear its name, as vendors' backends write it; none where any credential is wished for.
+    var members: [String] {
+        switch self {
+        case .token, .credentials: []
+        case .authToken: ["auth_token", "authToken"]
+        case .accessToken: ["access_token", "accessToken"]
+        }
     }
 }

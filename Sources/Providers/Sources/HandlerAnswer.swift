@@ -6,30 +6,26 @@ package import Secrets
 ///
 /// Null and an object without a token say that the handler has nothing. What it says of sessions is read by `SocialPlusOffer`.
 package enum HandlerAnswer {
-    /// The credential in an answer; the parts of a credential win over `token` where both are there (R26).
+    /// The credential in an answer; the parts of a credential win over `token` where both are there (R26), and what was wished for by
+    /// name over all of them.
     package static func credential(
-        _ answer: SecretBytes, sentAt: WallTime
+        _ answer: SecretBytes, for wish: SourceContext.Wish = .credentials, sentAt: WallTime
     ) throws(RefreshFailure) -> SourceAnswer.Reading {
         try withObject(answer) { (root) throws(RefreshFailure) in
             guard let root else { throw RefreshFailure(.empty, cause: .handlersAnswer) }
-            let rest = (issuer: "issuer", expiresAt: "expires_at", expiresIn: "expires_in")
-            do throws(RefreshFailure) {
-                let fields = FieldMap(
-                    idToken: "id_token", accessToken: "access_token", issuer: rest.issuer,
-                    expiresAt: rest.expiresAt, expiresIn: rest.expiresIn)
-                return try AnswerReader(fields: fields, status: nil).read(
-                    root, sentAt: sentAt, originDate: nil)
-            } catch {
-                guard error.kind == .empty else { throw error }
-                let fields = FieldMap(
-                    token: "token", issuer: rest.issuer, expiresAt: rest.expiresAt, expiresIn: rest.expiresIn)
+            let parts: [FieldMap] =
+                wish.members.map { FieldMap(token: $0) }
+                + [FieldMap(idToken: "id_token", accessToken: "access_token"), FieldMap(token: "token")]
+            for var fields in parts {
+                (fields.issuer, fields.expiresAt, fields.expiresIn) = ("issuer", "expires_at", "expires_in")
                 do throws(RefreshFailure) {
                     return try AnswerReader(fields: fields, status: nil).read(
                         root, sentAt: sentAt, originDate: nil)
                 } catch {
-                    throw error.kind == .empty ? RefreshFailure(.empty, cause: .handlersAnswer) : error
+                    guard error.kind == .empty else { throw error }
                 }
             }
+            throw RefreshFailure(.empty, cause: .handlersAnswer)
         }
     }
 

@@ -23,7 +23,8 @@ package enum SourceAnswer {
     /// Only 401 and 403 are a refusal, and not when they are a web page: a gateway's page is not the backend's word. Everything else
     /// that is not a credential is the backend's trouble and passes.
     package static func read(
-        _ response: FetchResponse, answer: HTTPSource.Answer = .json, fields: FieldMap?, sentAt: WallTime
+        _ response: FetchResponse, answer: HTTPSource.Answer = .json, fields: FieldMap?,
+        for wish: SourceContext.Wish = .credentials, sentAt: WallTime
     ) throws(RefreshFailure) -> Reading {
         switch response.status {
         case 200..<300 where answer == .text:
@@ -32,7 +33,7 @@ package enum SourceAnswer {
             return try read(token: response.body, originDate: response.date, status: response.status)
         case 200..<300:
             return try read(
-                response.body, fields: fields, sentAt: sentAt, originDate: response.date,
+                response.body, fields: fields, for: wish, sentAt: sentAt, originDate: response.date,
                 status: response.status)
         case 401, 403:
             throw RefreshFailure(
@@ -47,8 +48,8 @@ package enum SourceAnswer {
 
     /// Reads a JSON object that holds a credential; without `sentAt` nobody knows from when an `expires_in` counts, and it says nothing.
     package static func read(
-        _ body: SecretBytes, fields: FieldMap?, sentAt: WallTime?, originDate: WallTime? = nil,
-        status: Int? = nil
+        _ body: SecretBytes, fields: FieldMap?, for wish: SourceContext.Wish = .credentials,
+        sentAt: WallTime?, originDate: WallTime? = nil, status: Int? = nil
     ) throws(RefreshFailure) -> Reading {
         try body.withSpan { bytes throws(RefreshFailure) in
             var document = JSONDocument(limits: JSONLimits(length: 1 << 20, depth: 32))
@@ -59,7 +60,7 @@ package enum SourceAnswer {
                 throw RefreshFailure(bytes.isEmpty ? .empty : .malformed, httpStatus: status)
             }
             guard root.kind == .object else { throw RefreshFailure(.malformed, httpStatus: status) }
-            let reader = AnswerReader(fields: fields, status: status)
+            let reader = AnswerReader(fields: fields, for: wish, status: status)
             return try reader.read(root, sentAt: sentAt, originDate: originDate)
         }
     }
