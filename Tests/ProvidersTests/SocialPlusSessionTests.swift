@@ -122,7 +122,6 @@ import Testing
                 "establishing > established logged_in", #"answer 1 loggedIn(userID: "u-1")"#,
             ])
     }
-
 }
 
 @Suite struct `A social.plus session is restored` {

@@ -147,6 +147,26 @@ import Testing
         #expect(answer.contains(#""last_error":{"kind":"credential_rejected","http_status":401}"#))
     }
 
+    @Test(arguments: [false, true])
+    func `what Kindly took and somebody else saw refused is no fault of its signature`(_ renews: Bool) throws
+    {
+        world.bindStatus = 200
+        world.issued = jwt(#"{"alg":"RS256"}"#, #"{"iss":"https://issuer.example"}"#)
+        let (stage, client) = try stage()
+        for generation in 1...2 {
+            stage.advance(.seconds(2))
+            if renews {
+                world.issued = jwt(
+                    #"{"alg":"RS256"}"#, #"{"iss":"https://issuer.example","jti":"\#(generation)"}"#)
+            }
+            _ = stage.call(client, "token.reject", #"{"account":"bot","generation":\#(generation)}"#)
+        }
+        stage.advance(.seconds(2))
+        let told = diagnosis(stage, client)
+        let codes = told.split(separator: #""code":""#).dropFirst().map { $0.prefix { $0 != "\"" } }
+        #expect(codes == (renews ? ["credential_rejected"] : ["stale_credential"]))
+    }
+
     @Test func `online the source is asked and the way is tried, and nothing is stored`() throws {
         world.bindStatus = 200
         world.issued = jwt(#"{"alg":"RS256"}"#, #"{"iss":"https://issuer.example"}"#)

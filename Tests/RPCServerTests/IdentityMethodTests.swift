@@ -329,6 +329,26 @@ import Testing
         #expect(agent.state(stage, client).contains(#""auth_state":"identified""#))
     }
 
+    @Test func `R86: whoever signed in is told so, where somebody signs out before the disk has it`() throws {
+        let (stage, client) = try agent.stage()
+        let other = try #require(stage.connect())
+        _ = agent.device(stage, client)
+        stage.store.isHeld = true
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":1,"method":"identity.identify","params":{"account":"desk","token":"jwt-a"}}"#
+                + "\n", from: client)
+        stage.run()
+        #expect(agent.verifications.count == 1)
+        stage.receive(
+            #"{"jsonrpc":"2.0","id":1,"method":"identity.logout","params":{"account":"desk"}}"# + "\n",
+            from: other)
+        stage.store.isHeld = false
+        stage.run()
+        #expect(client.take().contains(#""id":1,"result":"#))
+        #expect(other.take().contains(#""auth_state":"anonymous""#))
+        #expect(agent.state(stage, client).contains(#""auth_state":"anonymous""#))
+    }
+
     @Test func `after a sign-out the source is not asked until somebody signs in`() throws {
         let (stage, client) = try agent.stage([ChatbaseAgent.account(hasSource: true)])
         _ = stage.call(client, "identity.logout", #"{"account":"desk"}"#)
@@ -355,7 +375,7 @@ import Testing
                     + "\n", from: connection)
         }
         stage.run()
-        #expect(client.take().contains(#""generation":1"#))
+        #expect(client.take().contains(#""id":1,"result":"#))
         #expect(other.take().contains(#""generation":2"#))
         #expect(agent.verifications.map(\.token) == ["jwt-a", "jwt-b"])
     }

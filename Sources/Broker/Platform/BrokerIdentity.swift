@@ -46,6 +46,8 @@ extension Broker {
         _ account: Account, _ token: Credential, _ verified: AccountPlatform.VerifiedToken, switches: Bool,
         _ waiter: WaiterID, _ attempt: Attempt
     ) {
+        // Decided: whoever signs out from now on comes behind it, and both are told what they did.
+        attempt.end()
         account.platform?.pendingIdentity = AccountPlatform.PendingIdentity(
             verified: verified, isNew: true,
             isOther: switches || isOtherUser(token, than: account.session.held))

@@ -154,12 +154,12 @@ extension Broker {
         beginCommand(of: account)
     }
 
-    /// Gives every command up.
+    /// Gives every command up that is not decided yet.
     func endCommands(of account: Account, _ failure: SessionFailure) {
         guard let platform = account.platform else { return }
         let commands = platform.commands
         platform.commands = []
-        for command in commands {
+        for command in commands where !command.attempt.isOver {
             command.attempt.cancel()
             command.giveUp(failure)
         }

@@ -68,5 +68,9 @@ package struct AccountFacts: Sendable {
 
     /// Something that fails is an error where nothing can be handed out because of it.
     var severity: Finding.Severity { isUsable && !isSourceFailing ? .warning : .error }
+    /// What the platform itself said to what is held, where that was a no; somebody else who saw one has no status to tell.
+    var refusalOfHeld: RefreshFailure? {
+        if case .rejected(let failure)? = bindCause, failure.httpStatus != nil { failure } else { nil }
+    }
     var isExpired: Bool { schedule?.isExpired(at: now) == true }
 }

@@ -53,10 +53,13 @@ enum KindlyDoctor {
 
     /// What the platform said to the credential, or why it could not be asked.
     static func binding(_ facts: AccountFacts, _ platform: String, _ bot: KindlyDefinition?) -> [Finding] {
-        if case .rejected(let failure)? = facts.bindCause { return refusal(failure, facts, platform, bot) }
-        if facts.signIn == .credentialRejected || facts.signIn == .refused {
-            return refusal(
-                facts.platformFailure ?? RefreshFailure(.rejected, party: .platform), facts, platform, bot)
+        if let failure = facts.refusalOfHeld { return refusal(failure, facts, platform, bot) }
+        // What it took and somebody else saw refused is no fault of the token's own.
+        if facts.signIn == .credentialRejected || facts.signIn == .refused,
+            let failure = facts.platformFailure,
+            failure.isRefusalOfPlatform || failure.kind == .companionInvalid
+        {
+            return refusal(failure, facts, platform, bot)
         }
         guard let failure = facts.platformFailure else { return [] }
         switch failure.cause {
@@ -143,10 +146,7 @@ enum KindlyDoctor {
                     .hint, .companionIgnored, "a bot with Kindly JWTs takes no notice of an access token",
                     fix: "leave the access token out", requirement: 18)
             case .issuerMissing:
-                Finding(
-                    .warning, .issuerMissing,
-                    "Kindly cannot see whose the token is: it says no issuer, and none is given with it",
-                    fix: "give the issuer with the credential, or set default_issuer", requirement: 24)
+                issuerNotSent(.warning)
             case .opaqueWithoutExpiry:
                 Finding(
                     .warning, .opaqueWithoutExpiry,

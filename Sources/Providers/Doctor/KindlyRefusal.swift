@@ -47,7 +47,9 @@ extension KindlyDoctor {
                 "the token is opaque, so that only introspection at the identity provider judges it: check its client there, the issuer that is sent, and that the token is still active"
         }
         var advice =
-            "compare the public half of the key that signs with the one in Kindly's panel (Authenticated chat)"
+            bot.strategy == .identityProvider
+            ? "see that Kindly's panel (Authenticated chat) has the issuer of the token, and that the issuer's published keys have the one that signs (kid)"
+            : "compare the public half of the key that signs with the one in Kindly's panel (Authenticated chat)"
         if bot.expectedIssuer == nil {
             advice += "; iss cannot be compared here: set expected_issuer to what the panel has"
         }
@@ -59,6 +61,9 @@ extension KindlyDoctor {
     ) -> [Finding] {
         if let finding = Doctor.malformed(credential, .error) { return [finding] }
         guard let seen = SeenToken(credential.bearer) else {
+            if bot?.strategy == .introspection, credential.issuer ?? bot?.defaultIssuer == nil {
+                return [issuerNotSent(.error)]
+            }
             guard bot?.strategy == .kindlyJWT || bot?.strategy == .identityProvider else { return [] }
             return [
                 Finding(
@@ -128,6 +133,13 @@ extension KindlyDoctor {
                     fix: "compare the backend's clock with this one's, or leave nbf out", requirement: 63))
         }
         return causes
+    }
+
+    static func issuerNotSent(_ severity: Finding.Severity) -> Finding {
+        Finding(
+            severity, .issuerMissing,
+            "Kindly cannot see whose the token is: it says no issuer, and none is given with it",
+            fix: "give the issuer with the credential, or set default_issuer", requirement: 24)
     }
 
     static func chatUnexpected(_ severity: Finding.Severity) -> Finding {

@@ -150,9 +150,8 @@ extension Doctor {
                 failure: failure)
         case .stale:
             // Where the platform refused it, that is what comes first, and its reasons.
-            let isRefused = if case .rejected? = facts.bindCause { true } else { false }
             return Finding(
-                isRefused ? .warning : facts.severity, .staleCredential,
+                facts.refusalOfHeld != nil ? .warning : facts.severity, .staleCredential,
                 "the source gave a token that had expired when it came, or the one that was just refused",
                 fix:
                     "the backend must make a new token for each request, and not answer from a cache; compare its clock with this one's",
