@@ -84,6 +84,19 @@ package enum Command: UInt8, CaseIterable {
         while let command = Command(rawValue: raw), body(command) { raw += 1 }
     }
 
+    /// The milliseconds that the daemon waits at most when nobody says otherwise: 20 seconds for a refresh, as its own rule is.
+    ///
+    /// What waits for a login or for its end is answered within the daemon's limits, of which none is longer than this: 300 seconds of
+    /// `login_timeout`, and 60 of a request behind it.
+    package var usualWait: Int64 {
+        switch self {
+        case .sessionLogin, .sessionLoginWithAccessToken, .sessionLogout, .sessionSecureLogout,
+            .authDeauthenticate:
+            360_000
+        default: 20_000
+        }
+    }
+
     package var description: Description {
         switch self {
         case .getToken:

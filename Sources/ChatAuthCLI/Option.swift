@@ -124,7 +124,10 @@ package enum Option: UInt8, CaseIterable, BitwiseCopyable {
         case .online: ("online", nil, "ask the source, and try the way to the platform")
         case .socket: ("socket", .file, "ask the daemon at that socket")
         case .timeout:
-            ("timeout", .seconds, "give up on the daemon after that long; 10 more than the wait if absent")
+            (
+                "timeout", .seconds,
+                "give up on the daemon after that long; 10 more than the wait if absent, 370 where it waits for a login or its end"
+            )
         case .json: ("json", nil, "print the daemon's answer as JSON")
         case .help: ("help", nil, "explain the command")
         case .version: ("version", nil, "print the version")

@@ -36,7 +36,8 @@ extension Command {
                 method: .sessionLogin, summary: "log a user in to the platform",
                 details: """
                     Without --auth-token-file the handler or the source of the account is asked for the auth token. \
-                    Without --user-id it is the configured user.
+                    Without --user-id it is the configured user. Without --wait it is waited for as long as the account's \
+                    login_timeout allows.
                     """)
         case .sessionLoginWithAccessToken:
             Description(
@@ -53,7 +54,11 @@ extension Command {
         case .sessionSecureLogout:
             Description(
                 group: "session", "secure-logout", .account, method: .sessionSecureLogout,
-                summary: "have the platform revoke the session, and end it here only when it has")
+                summary: "have the platform revoke the session, and end it here only when it has",
+                details: """
+                    A login that is under way is waited for. A session that is parked, because its account is configured for \
+                    another destination now, is left as it is: only session logout forgets it.
+                    """)
         case .sessionRenew:
             Description(
                 group: "session", "renew", .account,

@@ -5,8 +5,6 @@ import Secrets
 
 /// What a command runs in: its command line, where the daemon is, how long it may take.
 struct Session {
-    /// Seconds for which a refresh is waited when nobody says otherwise; the daemon has the same rule.
-    static let usualWait: Int64 = 20_000
     /// What an answer may take beyond the wait.
     static let margin: Int64 = 10_000
 
@@ -17,7 +15,8 @@ struct Session {
 
     /// The milliseconds that one call may take.
     var patience: Int64 {
-        invocation.milliseconds(.timeout) ?? (invocation.milliseconds(.wait) ?? Self.usualWait) + Self.margin
+        invocation.milliseconds(.timeout)
+            ?? (invocation.milliseconds(.wait) ?? invocation.command.usualWait) + Self.margin
     }
 
     /// The path of the socket for calls of `method`.

@@ -35,6 +35,7 @@ extension CallFailure {
         switch (setback.step, failure.cause) {
         case (.request, _) where failure.kind == .malformed:
             self.init(.credentialMalformed, "the access token is no JWT with the claim userId")
+        case (.request, _) where failure.kind == .stale: self.init(SocialPlusAccessToken.Failure.expired)
         case (.request, _): self.init(SocialPlusSessionFailure.handlerRequired, of: method)
         case (.timeout, _): self.init(SocialPlusSessionFailure.loginTimeout, of: method)
         case (.store, .store(let failure)): self.init(failure, of: method)
@@ -44,8 +45,8 @@ extension CallFailure {
         }
     }
 
-    /// What the disk refused, and what that means for the session.
-    init(_ failure: StoreFailure, of method: Method) {
+    /// What the disk refused, and what that means for the session; `isLoggedIn`: there is one nevertheless.
+    init(_ failure: StoreFailure, of method: Method, isLoggedIn: Bool = false) {
         let base = CallFailure(failure)
         guard case .kind(.storeFull) = base.code else {
             self = base
@@ -53,6 +54,8 @@ extension CallFailure {
         }
         let rest =
             switch method {
+            case .sessionLogin where isLoggedIn, .sessionLoginWithAccessToken where isLoggedIn:
+                "; the user is logged in nevertheless, and a restart before there is room would forget that"
             case .sessionLogin, .sessionLoginWithAccessToken:
                 "; nobody is logged in, so log in again when there is room"
             case .sessionLogout, .sessionSecureLogout, .sessionReport:

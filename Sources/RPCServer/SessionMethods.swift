@@ -154,7 +154,8 @@ extension RPCServer {
             switch answer {
             case .socialPlus(let said): reply = said
             case .session(.failure(.store(let failure))):
-                var told = CallFailure(failure, of: call.method)
+                var told = CallFailure(
+                    failure, of: call.method, isLoggedIn: account.socialPlus?.state.isSession == true)
                 told.account = account.name
                 return call.fail(told)
             default: return fail(call, answer, account)

@@ -6,6 +6,8 @@ package final class MemoryStore: StorePort {
     package weak var observer: (any StoreObserver)?
     /// Answers every change with this instead of doing it.
     package var failure: StoreFailure?
+    /// Which changes that is said of; nil: every one.
+    package var refusedChanges: ((StoreChange.Operation) -> Bool)?
     /// Answers every question with this.
     package var readFailure: StoreFailure?
     /// A disk that does not answer.
@@ -73,7 +75,8 @@ package final class MemoryStore: StorePort {
         }
         guard !waiting.isEmpty else { return false }
         let change = waiting.removeFirst()
-        let outcome = failure ?? perform(change.operation)
+        let isRefused = refusedChanges?(change.operation) ?? true
+        let outcome = isRefused ? failure ?? perform(change.operation) : perform(change.operation)
         observer?.storeDidComplete(StoreCompletion(id: change.id, failure: outcome))
         return true
     }

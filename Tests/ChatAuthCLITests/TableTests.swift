@@ -61,6 +61,15 @@ import ChatAuthCLI
         }
     }
 
+    @Test func `waits for a login and its end longer than the daemon does`() {
+        // The longest login_timeout, and the longest request behind it.
+        let longest: Int64 = (300 + 60) * 1000
+        for command in [
+            Command.sessionLogin, .sessionLoginWithAccessToken, .sessionLogout, .sessionSecureLogout,
+        ] { #expect(command.usualWait >= longest) }
+        #expect(Command.getToken.usualWait == 20_000)
+    }
+
     @Test func `names every method that a command calls`() {
         #expect(run(["help", "doctor"]).contains("\nMethods: account.doctor, daemon.doctor\n"))
         #expect(run(["help", "status"]).contains("\nMethods: daemon.status, account.show\n"))

@@ -136,10 +136,11 @@ import Testing
         #expect(
             bench.take() == [
                 "ask handler session.will_renew u-1", "renewal declined alreadyRunning",
-                "answer 1 \(unknown)", "session u-1 t", "answer 2 offerTaken", "answer 3 \(unknown)",
+                "answer 1 \(unknown)", "session u-1 t", "answer 3 \(unknown)",
             ])
         #expect(bench.session.renewalID == nil)
         bench.apply(.exchangeSucceeded(1, issuedAt: nil, refreshToken: nil))
+        #expect(bench.take().suffix(2) == ["renewed", "answer 2 offerTaken"])
         bench.apply(.offered(WaiterID(4), 1, .authToken(secret("t"))))
         #expect(bench.take().last == "answer 4 \(unknown)")
     }
@@ -168,7 +169,6 @@ import Testing
             bench.take() == [
                 "ask handler session.will_renew u-1", "cancel", "ask handler session.will_renew u-1",
                 "answer 1 \(SocialPlusReply.failure(.renewalUnknown))", "session u-1 new",
-                "answer 2 offerTaken",
             ])
     }
 
@@ -185,6 +185,26 @@ import Testing
                 "not_logged_in > establishing logging_in", "ask source credential.fetch u-1", "cancel",
                 "ask handler credential.fetch u-1", "session u-1 new",
             ])
+    }
+
+    @Test func `R189: whoever gave the token is told what came of it, whatever that is`() throws {
+        let ban = RefreshFailure(.terminated, providerCode: "400312")
+        let ends: [(SocialPlusEvent, SocialPlusReply)] = [
+            (.exchangeSucceeded(1, issuedAt: nil, refreshToken: nil), .offerTaken),
+            (.exchangeFailed(1, RefreshFailure(.timeout)), .failure(.exchange(RefreshFailure(.timeout)))),
+            (.exchangeFailed(1, ban), .failure(.exchange(ban))),
+            (.reported(WaiterID(8), code: 400_312), .failure(.exchange(ban))),
+            (.logoutRequested(WaiterID(8)), .failure(.loggedOut)),
+            (.secureLogoutRequested(WaiterID(8)), .failure(.loggedOut)),
+        ]
+        for (end, reply) in ends {
+            var bench = try bench()
+            bench.apply(.renewalDue(.handler, isForced: false))
+            bench.apply(.offered(WaiterID(2), 1, .authToken(secret("t"))))
+            #expect(!bench.take().contains { $0.hasPrefix("answer") })
+            bench.apply(end)
+            #expect(bench.take().contains("answer 2 \(reply)"))
+        }
     }
 
     @Test func `R199, R205: without a handler a session is not renewed, and says why`() throws {

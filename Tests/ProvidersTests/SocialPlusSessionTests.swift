@@ -122,6 +122,20 @@ import Testing
                 "establishing > established logged_in", #"answer 1 loggedIn(userID: "u-1")"#,
             ])
     }
+
+    @Test func `R190: one that has ended is no login where the platform does not look at it`() throws {
+        let ended = try Credential(
+            idToken: nil, accessToken: jwt(#"{"userId":"u-1","exp":1767225600}"#))
+        for verifies in [true, false] {
+            var bench = try SocialPlusBench(verifies: verifies, .notLoggedIn)
+            bench.apply(
+                .accessTokenLoginRequested(WaiterID(1), try SocialPlusBench.user(), ended, .handler))
+            #expect(bench.session.state == (verifies ? .establishing : .notLoggedIn))
+            guard !verifies else { continue }
+            let failure = SocialPlusReply.failure(.exchange(RefreshFailure(.stale)))
+            #expect(bench.take() == ["answer 1 \(failure)"])
+        }
+    }
 }
 
 @Suite struct `A social.plus session is restored` {

@@ -164,6 +164,26 @@ import Testing
             })
     }
 
+    @Test func `R174: a login that a restart would forget is told so, and remembered when there is room`()
+        throws
+    {
+        let (stage, client) = try network.stage()
+        _ = stage.call(client, "device.id", #"{"account":"app"}"#)
+        stage.store.failure = .full
+        stage.store.refusedChanges = { if case .putState = $0 { true } else { false } }
+        #expect(
+            stage.session(client, "login", #","auth_token":"at-1""#)
+                == Expected.error(
+                    401,
+                    "the disk refused it; free space in the state directory; the user is logged in nevertheless, and a restart before there is room would forget that",
+                    "store_full", retryable: true, rest: #","account":"app""#))
+        #expect(stage.state(client) == "established" && stage.token(client).contains("access-1"))
+        stage.store.failure = nil
+        stage.advance(.seconds(1))
+        let (next, other) = try network.stage(after: stage)
+        #expect(next.state(other) == "established" && network.log == ["POST at-1"])
+    }
+
     @Test
     func `R174, R190: an access token that the disk does not take is the customer's, and is not revoked`()
         throws

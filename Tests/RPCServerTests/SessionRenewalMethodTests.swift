@@ -198,6 +198,52 @@ import Testing
         #expect(network.log == ["POST at-2"])
     }
 
+    @Test func `R176: who has an ended session renewed is answered by one that is established`() throws {
+        let (stage, client, handler) = try renewable()
+        stage.advance(.seconds(3575))
+        stage.answer(handler, #"{"unable":true}"#)
+        stage.advance(.seconds(60))
+        #expect(stage.state(client) == "token_expired")
+        stage.begin(client, "session.renew")
+        stage.answer(handler, id: 2, #"{"auth_token":"at-2"}"#)
+        let answer = client.take()
+        #expect(answer.contains(#""state":"established""#) && answer.contains(#""generation":2"#))
+        #expect(stage.session(client, "state") + "\n" == answer)
+    }
+
+    @Test func `R189: who gives a renewal its token is told what the platform says of it`() throws {
+        let (stage, client, handler) = try renewable()
+        for (refusal, kind) in [((403, 400_300), "credential_rejected"), ((503, nil), "upstream_error")]
+            as [((Int, Int?), String)]
+        {
+            stage.advance(.seconds(5))
+            stage.begin(client, "session.renew")
+            let number = try #require(handler.take().member("renewal_id"))
+            network.refusal = refusal
+            let other = try #require(stage.connect())
+            let answer = stage.session(
+                other, "renew", #","renewal_id":"\#(number)","auth_token":"at-2""#)
+            #expect(answer.contains(#""kind":"\#(kind)""#) && !answer.contains("login"))
+            #expect(client.take().contains(#""kind":"\#(kind)""#))
+            network.refusal = nil
+        }
+    }
+
+    @Test(arguments: ["session.logout", "session.secure_logout"])
+    func `R189: who gives a renewal its token and is overtaken by a logout is told so`(_ method: String)
+        throws
+    {
+        let (stage, client, handler) = try renewable()
+        stage.advance(.seconds(3580))
+        stage.fetcher.backend = nil
+        let number = try #require(handler.take().member("renewal_id"))
+        stage.begin(client, "session.renew", #","renewal_id":"\#(number)","auth_token":"at-2""#)
+        #expect(client.take().isEmpty && stage.fetcher.out.count == 1)
+        let other = try #require(stage.connect())
+        stage.begin(other, method)
+        #expect(client.take().contains("somebody logged out meanwhile"))
+    }
+
     @Test func `a handler that answers and leaves has renewed the session`() throws {
         let (stage, client, handler) = try renewable()
         stage.advance(.seconds(3575))
@@ -286,6 +332,30 @@ import Testing
         #expect(
             stage.session(client, "login_with_access_token", #","access_token":"\#(Self.annas)""#).contains(
                 #""kind":"credential_rejected""#))
+    }
+
+    @Test func `R190, R204: one that has ended is refused where nobody else would say so`() throws {
+        let (stage, client) = try network.stage(SocialNetwork.account(verifies: false))
+        let handler = try #require(stage.connect())
+        stage.register(handler, "session.on_token_renew")
+        stage.advance(.seconds(3600))
+        let ended = Expected.error(
+            128, "the access token has ended", "stale_credential", retryable: true, rest: #","account":"app""#
+        )
+        #expect(
+            stage.session(client, "login_with_access_token", #","access_token":"\#(Self.annasHour)""#)
+                == ended)
+        #expect(stage.store.credentials.isEmpty && handler.take().isEmpty)
+        #expect(
+            stage.session(client, "state").contains(
+                #""last_login_error":{"kind":"stale_credential","message":"the access token has ended","cause":"request"}"#
+            ))
+        #expect(
+            stage.call(client, "account.doctor", #"{"account":"app"}"#).contains(
+                "the last login failed: the access token had ended"))
+        #expect(
+            stage.session(client, "login_with_access_token", #","access_token":"\#(Self.annas)""#).contains(
+                "established"))
     }
 
     @Test func `R190: an access token is verified, or taken as it is, and no session is made`() throws {

@@ -144,7 +144,7 @@ extension Broker {
         case .loggedOut where turn.step.reason != nil && turn.before.state == .establishing:
             if let reason = turn.step.reason { answer(waiter, account, .session(.failure(reason))) }
         // The daemon would forget with its end what this answer says.
-        case .loggedOut where turn.storeFailure != nil,
+        case .loggedIn where turn.storeFailure != nil, .loggedOut where turn.storeFailure != nil,
             .reported(isAccepted: true)
         where turn.storeFailure != nil && account.socialPlus?.state == .terminated:
             if let failure = turn.storeFailure { answer(waiter, account, .session(.failure(failure))) }

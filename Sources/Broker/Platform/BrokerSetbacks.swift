@@ -21,6 +21,8 @@ extension Broker {
         case .failure(.handlerRequired):
             note(RefreshFailure(.handlerRequired), .request, turn.step.event.loginKind ?? kind, account)
         case .failure(.loginTimeout): note(RefreshFailure(.timeout), .timeout, kind, account)
+        case .failure(.exchange(let failure)) where turn.step.event.loginKind != nil:
+            note(failure, .request, turn.step.event.loginKind ?? kind, account)
         case .failure(.exchange(let failure)) where turn.before.state == .establishing:
             guard let step = step(turn, kind, account) else { return }
             note(failure, step, kind, account)

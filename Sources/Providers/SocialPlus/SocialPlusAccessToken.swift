@@ -14,7 +14,7 @@ package enum SocialPlusAccessToken {
         case userIDMissing
         /// A renewal brought another user's (R197).
         case otherUser
-        /// A renewal brought one that has ended already.
+        /// A renewal, or a login in which nobody else looks at it, brought one that has ended already.
         case expired
 
         /// What is wrong with it, where that was said of a refresh.
@@ -56,6 +56,11 @@ package enum SocialPlusAccessToken {
     ) throws(Failure) {
         let user = try user(of: token)
         guard user.id == userID else { throw .otherUser }
-        if case .at(let moment) = UnverifiedJWT(token)?.exp, moment <= now { throw .expired }
+        if hasEnded(token, at: now) { throw .expired }
+    }
+
+    /// Whether it says itself that it is over.
+    static func hasEnded(_ token: SecretBytes, at now: WallTime) -> Bool {
+        if case .at(let moment) = UnverifiedJWT(token)?.exp { moment <= now } else { false }
     }
 }

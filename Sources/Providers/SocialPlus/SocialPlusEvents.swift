@@ -149,7 +149,7 @@ package enum SocialPlusReply: Equatable, Sendable {
     case loggedIn(userID: String)
     /// Whether nobody was logged in before.
     case loggedOut(wasLoggedOut: Bool)
-    /// The renewal took what was offered.
+    /// The renewal came of what was offered, or the login goes on with it.
     case offerTaken
     /// Whether a report changed anything.
     case reported(isAccepted: Bool)

@@ -46,6 +46,12 @@ extension SocialPlusSession {
             effects.append(.answer(caller, .failure(.handlerRequired)))
             return
         }
+        // Where the platform does not look at it, nobody else would say that it has ended.
+        guard rules.verifiesAccessToken || !SocialPlusAccessToken.hasEnded(token.bearer, at: now.wall) else {
+            let failure = SocialPlusAccessToken.Failure.expired.refreshFailure
+            effects.append(.answer(caller, .failure(.exchange(failure))))
+            return
+        }
         let id = begin(caller, user, .accessToken, isAsking: false, now, &effects)
         if rules.verifiesAccessToken {
             effects.append(.verify(id, token))
@@ -158,6 +164,7 @@ extension SocialPlusSession {
             interruptedRenewal = true
             effects.append(.cancel(renewal.id))
             effects.append(.endRenewal(.declined(.signingOut)))
+            if let giver = renewal.giver { effects.append(.answer(giver, .failure(.loggedOut))) }
         }
         let id = issueNumber()
         flight = .revocation(
@@ -236,6 +243,7 @@ extension SocialPlusSession {
         case .renewal(let renewal):
             effects.append(.cancel(renewal.id))
             told.append(.endRenewal(.declined(.stateInvalid(.notLoggedIn))))
+            if let giver = renewal.giver { told.append(.answer(giver, .failure(.loggedOut))) }
         case .none, .revocation: break
         }
         flight = .none

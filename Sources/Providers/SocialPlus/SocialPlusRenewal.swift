@@ -81,13 +81,23 @@ extension SocialPlusSession {
             if let caller { effects.append(.answer(caller, reply(to: offer, error))) }
             return
         }
-        if case .acceptUnverified = effect {
-            finishRenewal(effect, &effects)
-        } else {
-            setExchanging()
+        switch flight {
+        case .login(var login):
+            login.isAsking = false
+            flight = .login(login)
             effects.append(effect)
+            if let caller { effects.append(.answer(caller, .offerTaken)) }
+        case .renewal(var renewal):
+            renewal.isAsking = false
+            renewal.giver = caller
+            flight = .renewal(renewal)
+            if case .acceptUnverified = effect {
+                finishRenewal(renewal, effect, &effects)
+            } else {
+                effects.append(effect)
+            }
+        case .none, .revocation: break
         }
-        if let caller { effects.append(.answer(caller, .offerTaken)) }
     }
 
     /// What is done with what was given; a failure is what the flight comes to.
@@ -144,18 +154,6 @@ extension SocialPlusSession {
         effects.append(.endRenewal(.unable(until: until)))
     }
 
-    private mutating func setExchanging() {
-        switch flight {
-        case .login(var login):
-            login.isAsking = false
-            flight = .login(login)
-        case .renewal(var renewal):
-            renewal.isAsking = false
-            flight = .renewal(renewal)
-        case .none, .revocation: break
-        }
-    }
-
     // MARK: What the platform answered
 
     mutating func succeed(
@@ -172,13 +170,13 @@ extension SocialPlusSession {
         case .renewal(let renewal) where renewal.id == id && !renewal.isAsking:
             self.issuedAt = issuedAt
             self.refreshToken = refreshToken
-            finishRenewal(.accept(id), &effects)
+            finishRenewal(renewal, .accept(id), &effects)
         case .none, .login, .renewal, .revocation: break
         }
     }
 
     private mutating func finishRenewal(
-        _ acceptance: SocialPlusEffect, _ effects: inout [SocialPlusEffect]
+        _ renewal: Renewal, _ acceptance: SocialPlusEffect, _ effects: inout [SocialPlusEffect]
     ) {
         flight = .none
         pausedUntil = nil
@@ -189,6 +187,7 @@ extension SocialPlusSession {
             effects.append(acceptance)
         }
         effects.append(.endRenewal(.accepted))
+        if let giver = renewal.giver { effects.append(.answer(giver, .offerTaken)) }
     }
 
     mutating func fail(_ id: UInt64, _ failure: RefreshFailure, _ effects: inout [SocialPlusEffect]) {
@@ -198,6 +197,7 @@ extension SocialPlusSession {
             flight = .none
             if failure.kind == .terminated { terminate(failure.providerCode, &effects) }
             effects.append(.endRenewal(.failed(failure)))
+            if let giver = renewal.giver { effects.append(.answer(giver, .failure(.exchange(failure)))) }
         case .none, .login, .renewal, .revocation: break
         }
     }
@@ -233,10 +233,10 @@ extension SocialPlusSession {
 
     /// Ends the session for good; no supplier is asked any more (R198), and a revocation under way is still answered.
     mutating func terminate(_ code: String?, _ effects: inout [SocialPlusEffect]) {
-        var isRenewing = false
+        var interrupted: Renewal?
         if case .renewal(let renewal) = flight {
             flight = .none
-            isRenewing = true
+            interrupted = renewal
             effects.append(.cancel(renewal.id))
         }
         pausedUntil = nil
@@ -245,8 +245,10 @@ extension SocialPlusSession {
         isRevocationOwed = false
         effects.append(.clearCredential)
         move(to: .terminated, .terminated, code: code, &effects)
-        if isRenewing {
-            effects.append(.endRenewal(.failed(RefreshFailure(.terminated, providerCode: code))))
+        if let interrupted {
+            let failure = RefreshFailure(.terminated, providerCode: code)
+            effects.append(.endRenewal(.failed(failure)))
+            if let giver = interrupted.giver { effects.append(.answer(giver, .failure(.exchange(failure)))) }
         }
     }
 }

@@ -52,6 +52,8 @@ package struct SocialPlusSession: Sendable {
     struct Renewal: Sendable {
         var id: UInt64
         var isAsking: Bool
+        /// Who gave the token in place of whoever was asked, and is told what the platform says of it.
+        var giver: WaiterID?
     }
 
     struct Revocation: Sendable {
