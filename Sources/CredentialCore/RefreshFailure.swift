@@ -149,6 +149,13 @@ extension RefreshFailure {
             party: .platform)
     }
 
+    /// Whether whoever was asked may have done it all the same: no answer came, or one that does not say.
+    package var mayBeDone: Bool {
+        if case .fetch(let failure) = cause { return failure.mayHaveArrived }
+        guard let httpStatus else { return false }
+        return (200..<300).contains(httpStatus) || httpStatus == 408 || httpStatus >= 500
+    }
+
     /// Whether the platform said no to a credential.
     package var isRefusalOfPlatform: Bool { kind == .rejected && party == .platform }
 }

@@ -132,7 +132,13 @@ extension RPCServer {
         let known = account.flatMap { knownDefinition(of: $0, to: call.client) }
         switch answer {
         case .session(.failure(let failure)):
-            call.fail(CallFailure(failure, of: account, naming: known))
+            var told = CallFailure(failure, of: account, naming: known)
+            if case .gated(.notLoggedIn) = failure, let moment = account?.nextLogin {
+                let pause = max(moment - now.boot, Milliseconds.seconds(1))
+                told.message = "nobody is logged in yet; the account logs in by itself, and tries again"
+                told.retryAfterSeconds = pause.secondsRoundedUp
+            }
+            call.fail(told)
         case .storeFailed(let failure): call.fail(CallFailure(failure))
         case .refused(let failure):
             var told = CallFailure(failure, retryAfter: failure.retryAfter, naming: known)

@@ -85,6 +85,12 @@ extension CallFailure {
         case .loggedOut: self.init(.sessionStateInvalid, "somebody logged out meanwhile")
         case .renewalUnknown:
             self.init(.sessionStateInvalid, "no renewal waits for a token under that number, any more")
+        case .loginUnanswered:
+            self.init(
+                .revokeFailed,
+                "the login under way had no answer: nobody is logged in here, and the platform may have made a session, which nobody can end before its token does"
+            )
+            isCleared = true
         case .revokeFailed(let failure) where failure.kind == .terminated:
             self.init(
                 .terminated,

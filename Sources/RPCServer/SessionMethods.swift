@@ -92,6 +92,7 @@ extension RPCServer {
                 invalidParams: "session.renew takes one of auth_token, access_token and unable for a renewal")
         }
         if let offer = offers.first {
+            try requireFit(offer, account)
             broker.offer(account, offer, to: renewal, waiter: waitForSession(call, account))
             return
         }
@@ -122,6 +123,21 @@ extension RPCServer {
         }
         try requireOpenStore()
         return (account, network)
+    }
+
+    /// A token of the other kind is refused before it is anybody's: the renewal waits on for its own (R189, R192).
+    private func requireFit(_ offer: SocialPlusOffer, _ account: Account) throws(CallFailure) {
+        guard let session = account.socialPlus, session.state.isSession else { return }
+        let wanted: String
+        switch (offer, session.kind) {
+        case (.authToken, .accessToken): wanted = "access_token"
+        case (.accessToken, .default): wanted = "auth_token"
+        default: return
+        }
+        var told = CallFailure(
+            .credentialMalformed, "the session is renewed with the other kind of token: give \(wanted)")
+        told.account = account.name
+        throw told
     }
 
     private func accessToken(_ token: SecretBytes) throws(CallFailure) -> Credential {

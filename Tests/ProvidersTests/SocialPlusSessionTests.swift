@@ -373,7 +373,7 @@ import Testing
         late.apply(.secureLogoutRequested(WaiterID(2)))
         late.now = late.now + .seconds(30)
         late.apply(.wokeUp)
-        #expect(late.take().last == "answer 2 loggedOut(wasLoggedOut: true)")
+        #expect(late.take().last == "answer 2 \(SocialPlusReply.failure(.loginUnanswered))")
         // Nothing was asked of the platform yet.
         var asking = try SocialPlusBench(.notLoggedIn)
         asking.apply(.loginRequested(WaiterID(1), try SocialPlusBench.user(), .from(.source)))

@@ -92,8 +92,10 @@ import Testing
             else { return nil }
             let isRevoked = cell.network.log.contains { $0.hasPrefix("DELETE") }
             let hadToken = cell.network.log.contains { $0.hasPrefix("POST") || $0.hasPrefix("GET") }
+            // A login that was refused made nothing; what one without an answer made nobody knows.
             let wasEnded = cell.told.contains {
-                $0.to == "terminated" || $0.from == "establishing" && $0.to == "not_logged_in"
+                $0.to == "terminated"
+                    || answer.failure == nil && $0.from == "establishing" && $0.to == "not_logged_in"
             }
             return isRevoked || wasEnded || !hadToken ? nil : "signed out without a revocation: \(line)"
         }

@@ -236,6 +236,10 @@ import Testing
         let account = try SocialNetwork.account(hasSource: true, logsIn: true)
         let (stage, client) = try network.stage(account)
         #expect(stage.state(client) == "not_logged_in")
+        // Whoever asks meanwhile need not do anything.
+        let told = stage.token(client)
+        #expect(told.contains(#""kind":"session_state_invalid","retryable":true,"retry_after_seconds":"#))
+        #expect(told.contains("nobody is logged in yet; the account logs in by itself"))
         network.isDown = false
         stage.advance(.seconds(60))
         #expect(stage.state(client) == "established")

@@ -80,6 +80,10 @@ import Testing
         let (stage, client, handler) = try renewable()
         stage.advance(.seconds(3580))
         _ = handler.take()
+        let token = #"{"account":"app","renewal_id":"2","access_token":"e30.eyJ1c2VySWQiOiJhbm5hIn0.eA"}"#
+        #expect(
+            stage.call(client, "session.renew", token).contains(
+                "the session is renewed with the other kind of token: give auth_token"))
         #expect(
             stage.session(client, "renew", #","renewal_id":"2","auth_token":"at-2""#).contains("established"))
         #expect(

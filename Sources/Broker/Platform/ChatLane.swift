@@ -153,12 +153,3 @@ struct BindingToEnd {
     /// Whether it is of that very credential.
     func isOf(_ credential: Credential) -> Bool { self.credential.bearer === credential.bearer }
 }
-
-extension RefreshFailure {
-    /// Whether whoever was asked may have done it all the same: no answer came, or one that does not say.
-    fileprivate var mayBeDone: Bool {
-        if case .fetch(let failure) = cause { return failure.mayHaveArrived }
-        guard let httpStatus else { return false }
-        return (200..<300).contains(httpStatus) || httpStatus == 408 || httpStatus >= 500
-    }
-}

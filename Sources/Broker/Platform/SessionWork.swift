@@ -1,4 +1,4 @@
-import CredentialCore
+package import CredentialCore
 package import Providers
 import Secrets
 
@@ -81,6 +81,9 @@ extension Account {
     package var socialPlus: SocialPlusSession? {
         if case .socialPlus(let session) = platform?.state { session } else { nil }
     }
+
+    /// When it logs in by itself; nil: somebody has to do that.
+    package var nextLogin: BootTime? { platform?.work.nextLogin }
 
     /// When its session at social.plus has something to do; nil: not by itself.
     func nextSessionWakeUp(at now: Instant) -> BootTime? {

@@ -172,6 +172,8 @@ package enum SocialPlusSessionFailure: Error, Equatable, Sendable {
     case loggedOut
     /// The platform did not revoke the token: the session is as it was (R164), or `terminated`, as that failure says.
     case revokeFailed(RefreshFailure)
+    /// The login that was to be ended behind itself has no answer: the platform may have made a session of it (R164).
+    case loginUnanswered
     /// The renewal of that number is over, or its token was given already (R189).
     case renewalUnknown
 }

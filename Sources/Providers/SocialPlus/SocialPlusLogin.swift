@@ -115,8 +115,18 @@ extension SocialPlusSession {
         flight = .none
         move(to: .notLoggedIn, cause, code: code, &effects)
         effects.append(.answer(login.caller, .failure(failure)))
-        // Nothing came of it that could be revoked.
-        for caller in login.signOuts.all { effects.append(.answer(caller, .loggedOut(wasLoggedOut: true))) }
+        let mayBeMade =
+            switch failure {
+            case .exchange(let failure): !login.isAsking && failure.mayBeDone
+            case .loginTimeout: !login.isAsking
+            default: false
+            }
+        for caller in login.signOuts.secure {
+            let reply: SocialPlusReply =
+                mayBeMade ? .failure(.loginUnanswered) : .loggedOut(wasLoggedOut: true)
+            effects.append(.answer(caller, reply))
+        }
+        for caller in login.signOuts.plain { effects.append(.answer(caller, .loggedOut(wasLoggedOut: true))) }
     }
 
     // MARK: Logout
