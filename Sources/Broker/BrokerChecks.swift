@@ -55,7 +55,11 @@ extension Broker {
             switch outcome {
             case .success(let reading) where account.session.isStale(reading.fresh, clock.now):
                 endCheck(of: account, .checked(.source(RefreshFailure(.stale))))
-            case .success: endCheck(of: account, .checked(obstacle(to: account)))
+            case .success(let reading):
+                checkPair(reading.fresh.credential, of: account) { [weak self] failure in
+                    guard let self, account.lastCheck == check else { return }
+                    endCheck(of: account, .checked(failure.map { .source($0) } ?? obstacle(to: account)))
+                }
             case .failure(let failure): endCheck(of: account, .checked(.source(failure)))
             }
         }

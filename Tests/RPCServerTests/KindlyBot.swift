@@ -7,6 +7,8 @@ import Testing
 /// A bot at Kindly as far as accounts are concerned, and the backend that issues its tokens.
 final class KindlyBot {
     var issued = "token-1"
+    /// What the backend answers; nil: with `issued`.
+    var backendAnswer: String?
     var expiry = ""
     var refused: Set<String> = []
     /// What is said of the end of some bearers in place of `expiry`.
@@ -43,7 +45,7 @@ final class KindlyBot {
             bodies.append(request.body.map(PlatformAnswers.text) ?? "")
             if hasTokensOfChats { issued = "for-" + (bodies.last?.member("chatId") ?? "nobody") }
             if isBackendDown { return PlatformAnswers.json(backendStatus, "") }
-            return PlatformAnswers.json(200, #"{"token":"\#(issued)"}"#)
+            return PlatformAnswers.json(200, backendAnswer ?? #"{"token":"\#(issued)"}"#)
         }
         let prefixes = ["bot", "other"].map { "https://\($0).example/chatbubble/v2/" }
         guard let prefix = prefixes.first(where: { request.url.text.hasPrefix($0) }) else {

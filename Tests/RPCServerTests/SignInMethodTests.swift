@@ -68,6 +68,19 @@ import Testing
                 + #""http_status":401,"provider_code":"AUTH_INVALID_JWT"}}}"#)
     }
 
+    @Test func `R16: a check says that the account cannot use what the source gives`() throws {
+        let bot = KindlyBot()
+        bot.backendAnswer = #"{"id_token":"opaque","access_token":"other"}"#
+        let kindly = try KindlyBot.account()
+        let source = try HTTPSource(url: HTTPURL("https://backend.example/token"))
+        let (stage, client) = try bot.stage(
+            AccountDefinition(
+                name: kindly.name, provider: .kindly, platform: kindly.platform, source: .http(source)))
+        #expect(
+            stage.call(client, "account.check", #"{"account":"bot"}"#).contains(
+                #""ok":false,"error":{"kind":"companion_invalid""#))
+    }
+
     @Test func `a check says what is to be done where what the source gives was refused twice`() throws {
         let stage = try Stage(accounts: [Definitions.http("bot")])
         var serial = 0

@@ -28,9 +28,8 @@ extension Broker {
                         return reading
                     })
             }
-        case .kindly(let bot):
-            checkPair(reading.fresh.credential, of: account, isStrict: bot.isAtHashStrict) {
-                [weak self] failure in
+        case .kindly:
+            checkPair(reading.fresh.credential, of: account) { [weak self] failure in
                 guard let self, !attempt.isOver else { return }
                 if let failure { return completion(.failure(failure)) }
                 // Who signs in is told whether the platform took it (R50); everybody else is served meanwhile.
@@ -85,12 +84,11 @@ extension Broker {
         _ account: Account, _ credential: Credential, _ expiries: Expiries, waiter: WaiterID
     ) {
         switch account.definition.platform {
-        case .kindly(let bot):
+        case .kindly:
             command(account, takesParked: true) { [weak self] failure in
                 self?.answer(waiter, account, .session(.failure(failure)))
             } begin: { [weak self] attempt in
-                self?.checkPair(credential, of: account, isStrict: bot.isAtHashStrict) {
-                    [weak self] failure in
+                self?.checkPair(credential, of: account) { [weak self] failure in
                     guard let self, !attempt.isOver else { return }
                     if let failure {
                         answer(waiter, account, .refused(failure))
@@ -125,11 +123,12 @@ extension Broker {
         }
     }
 
-    /// Whether the two tokens are a pair, as far as they say themselves (R16, R17); nil: nothing speaks against it.
-    private func checkPair(
-        _ credential: Credential, of account: Account, isStrict: Bool,
-        _ completion: @escaping (RefreshFailure?) -> Void
+    /// Whether the two tokens are a pair, as far as they say themselves and Kindly looks at it (R16, R17); nil: nothing speaks
+    /// against it.
+    func checkPair(
+        _ credential: Credential, of account: Account, _ completion: @escaping (RefreshFailure?) -> Void
     ) {
+        guard case .kindly(let bot) = account.definition.platform else { return completion(nil) }
         switch CompanionCheck.of(credential) {
         case .passed: completion(nil)
         case .idTokenIsOpaque: completion(RefreshFailure(.companionInvalid))
@@ -141,7 +140,7 @@ extension Broker {
                 log.log(
                     .warning, "The access token is not the ID token's by its at_hash",
                     (.account, .public(account.name.text)))
-                completion(isStrict ? RefreshFailure(.companionMismatch) : nil)
+                completion(bot.isAtHashStrict ? RefreshFailure(.companionMismatch) : nil)
             }
         }
     }
