@@ -20,6 +20,8 @@ package final class SocketConnection: Connection {
     // Private, as are `queued` and others beside it: the compiler then sees all accesses and need not check them at run time.
     private var kept: AnyObject?
     let descriptor: Int32
+    /// How much is read in one turn.
+    var share = TurnShare()
     private var pin: PeerPin?
     private var isPinned = false
     private unowned let server: SocketServer

@@ -6,8 +6,8 @@ package import Log
 
 /// Serves clients on Unix sockets: accepts, reads, writes, and knows who is there.
 ///
-/// Clients are in the loop's set of descriptors, and a whole batch is served in a turn. A failed accept or a broken client never ends
-/// anything but itself.
+/// Clients are in the loop's set of descriptors, and a whole batch is served in a turn, those that take long one by one behind it. A
+/// failed accept or a broken client never ends anything but itself.
 package final class SocketServer: DescriptorHandler {
     private let loop: EventLoop
     private let handler: any ConnectionHandler
@@ -24,6 +24,10 @@ package final class SocketServer: DescriptorHandler {
     private let room: UnsafeMutableRawBufferPointer
     // As much of `room` holds what clients of this batch have sent.
     private var unwiped = 0
+    private var slow = SlowClients()
+    // Nanoseconds, from any moment on; nil: no batch is being served.
+    private var servedUntil: Int64?
+    private let stopwatch: () -> Int64
     private var lastID: UInt64 = 0
     // Closed to make room for one accept when descriptors run out, so that the waiting client is told by a close.
     private var spare: Int32
@@ -39,10 +43,16 @@ package final class SocketServer: DescriptorHandler {
     }
 
     /// A server without sockets; `handler` hears of every client, on the loop.
-    package init(loop: EventLoop, handler: any ConnectionHandler, log: Logger) throws(EventLoopFailure) {
+    ///
+    /// `stopwatch` says nanoseconds from any moment on.
+    package init(
+        loop: EventLoop, handler: any ConnectionHandler, log: Logger,
+        stopwatch: @escaping () -> Int64 = cl_monotonic_nanoseconds
+    ) throws(EventLoopFailure) {
         self.loop = loop
         self.handler = handler
         self.log = log
+        self.stopwatch = stopwatch
         descriptors = loop.descriptors
         spare = cl_open("/dev/null", O_RDONLY, 0)
         room = .allocate(byteCount: Self.readSize, alignment: 16)
@@ -125,14 +135,16 @@ package final class SocketServer: DescriptorHandler {
     /// Serves a client, or lets those in who wait.
     package func descriptorIsReady(_ token: UInt64, _ events: UInt32) {
         if let connection = connection(token) {
-            serve(connection, events)
+            if connection.share.isSlow { slow.add(token, events) } else { serve(connection, events) }
         } else if let listener = listeners[token] {
             accept(listener)
         }
     }
 
-    /// Wipes what the clients of the batch have sent: it was overwritten by each that followed.
+    /// Serves one of those that take long, and wipes what the clients of the batch have sent: it was overwritten by each that followed.
     package func batchDidEnd() {
+        if let (token, events) = slow.take(), let connection = connection(token) { serve(connection, events) }
+        servedUntil = nil
         handler.batchDidEnd()
         if unwiped > 0, let base = room.baseAddress { explicit_bzero(base, unwiped) }
         unwiped = 0
@@ -140,9 +152,13 @@ package final class SocketServer: DescriptorHandler {
 
     private func serve(_ connection: SocketConnection, _ events: UInt32) {
         if events & Readiness.writable != 0 { connection.flush() }
-        if events & ~Readiness.writable != 0, !connection.isClosed {
-            unwiped = max(unwiped, connection.receive(events, into: room, handler))
-        }
+        guard events & ~Readiness.writable != 0, !connection.isClosed else { return }
+        let start = servedUntil ?? stopwatch()
+        let share = UnsafeMutableRawBufferPointer(rebasing: room[..<connection.share.bytes])
+        unwiped = max(unwiped, connection.receive(events, into: share, handler))
+        let end = stopwatch()
+        servedUntil = end
+        connection.share.take(nanoseconds: end - start)
     }
 
     private func accept(_ listener: Listener) {

@@ -16,6 +16,11 @@ private final class Echo: ConnectionHandler {
     var mayAdmit = true
     var answers = true
     var received = 0
+    /// Nanoseconds that a byte of each client takes, by the order in which they came, and what has passed.
+    var costs: [Int64] = []
+    var passed: Int64 = 0
+    /// Who was served, in order.
+    var served: [Int] = []
 
     func shouldAdmit(_ peer: Peer, isAdminSocket: Bool) -> Bool {
         peers.append(peer)
@@ -24,6 +29,10 @@ private final class Echo: ConnectionHandler {
     func connectionDidOpen(_ connection: any Connection) { opened.append(connection) }
     func connection(_ connection: any Connection, didReceive bytes: Span<UInt8>) {
         received += bytes.count
+        if let index = opened.firstIndex(where: { $0.id == connection.id }), index < costs.count {
+            passed += costs[index] * Int64(bytes.count)
+            served.append(index)
+        }
         if answers { connection.send(bytes) }
     }
     func connectionDidEndInput(_ connection: any Connection) { endedInput.append(connection.id) }
@@ -41,7 +50,9 @@ private final class Running {
 
     init(isAdmin: Bool = false) throws {
         loop = try EventLoop()
-        server = try SocketServer(loop: loop, handler: echo, log: Logger(sink: RecordingSink()))
+        server = try SocketServer(
+            loop: loop, handler: echo, log: Logger(sink: RecordingSink()),
+            stopwatch: { [echo] in echo.passed })
         path = place.path + "/s"
         try server.listen(
             on: SocketPath.listen(directory: place.path, name: "s", mode: 0o600), isAdmin: isAdmin)
@@ -74,6 +85,32 @@ private func take(_ descriptor: Int32, _ limit: Int = 1 << 20) -> [UInt8]? {
 }
 
 @Suite struct `Server on a socket` {
+    @Test func `nobody waits for more than one of those that take long, and each of these has its turn`()
+        throws
+    {
+        let running = try Running()
+        let clients = (0..<4).map { _ in running.connect() }
+        defer { for client in clients { close(client) } }
+        running.echo.answers = false
+        try running.run { running.echo.opened.count == 4 }
+        running.echo.costs = [100_000, 100_000, 100_000, 1]
+        for client in clients.dropLast() { #expect(sendAll(String(repeating: "x", count: 2000), to: client)) }
+        _ = try running.loop.runOnce(timeoutMilliseconds: 0)
+        // Nothing is known of anybody at first, so little is taken of all.
+        #expect(running.echo.received == 3 * 512)
+        running.echo.served = []
+        for _ in 0..<6 {
+            #expect(sendAll("y", to: clients[3]))
+            _ = try running.loop.runOnce(timeoutMilliseconds: 0)
+        }
+        #expect(running.echo.served == [3, 0, 3, 1, 3, 2, 3, 0, 3, 1, 3, 2])
+        #expect(running.echo.received == 3 * 512 + 6 * 128 + 6)
+        // Whoever is quick again is served with the others.
+        running.echo.costs = [0, 0, 0, 0]
+        try running.settle()
+        #expect(running.echo.received == 6000 + 6)
+    }
+
     @Test func `clients are served, and the kernel says who they are`() throws {
         let running = try Running(isAdmin: true)
         let client = running.connect()
