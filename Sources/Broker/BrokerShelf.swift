@@ -30,6 +30,7 @@ extension Broker {
                 return completion(.store(failure))
             }
             apply(.started, to: account)
+            tellWarnings(of: account)
             completion(nil)
         }
     }
@@ -41,7 +42,9 @@ extension Broker {
         readCredential(of: account.name) { outcome in
             // What became of the account meanwhile counts: it may hold nothing any more, or work again.
             switch outcome {
-            case .success(let stored): body(account.session.unshelve(stored) ? nil : .corrupt(detail: .row))
+            // One that was removed meanwhile has no row, and nothing is wrong with that.
+            case .success(let stored):
+                body(account.session.unshelve(stored) || account.isGone ? nil : .corrupt(detail: .row))
             case .failure(let failure): body(account.session.isShelved ? failure : nil)
             }
             account.session.shelve()

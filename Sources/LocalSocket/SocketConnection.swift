@@ -20,8 +20,11 @@ package final class SocketConnection: Connection {
     // Private, as are `queued` and others beside it: the compiler then sees all accesses and need not check them at run time.
     private var kept: AnyObject?
     let descriptor: Int32
-    /// How much is read in one turn.
-    var share = TurnShare()
+    /// Whether what it sent took long, and not enough has been quick since.
+    var isSlow: Bool { share.isSlow }
+    /// When it was served last among the slow ones.
+    var slowTurn: UInt64 { share.turn }
+    private var share = TurnShare()
     private var pin: PeerPin?
     private var isPinned = false
     private unowned let server: SocketServer
@@ -133,7 +136,8 @@ package final class SocketConnection: Connection {
             end()
             return 0
         }
-        let count = recv(descriptor, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
+        // Not more than `room` has, which is what a share may be at most.
+        let count = recv(descriptor, room.baseAddress, min(share.bytes, room.count), Int32(MSG_DONTWAIT))
         guard count > 0 else {
             if count < 0, errno == EAGAIN || errno == EINTR { return 0 }
             guard count == 0, events & Readiness.hangUp == 0 else {
@@ -152,6 +156,12 @@ package final class SocketConnection: Connection {
             handler.connection(self, didReceive: bytes.bindMemory(to: UInt8.self).span)
         }
         return count
+    }
+
+    /// Takes how long what was read took, in nanoseconds; `turn` is greater than all before.
+    func took(nanoseconds: Int64, turn: UInt64) {
+        share.take(nanoseconds: nanoseconds)
+        share.turn = turn
     }
 
     /// Returns what the socket took; negative when it is broken.

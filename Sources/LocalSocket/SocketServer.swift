@@ -25,7 +25,8 @@ package final class SocketServer: DescriptorHandler {
     // As much of `room` holds what clients of this batch have sent.
     private var unwiped = 0
     private var slow = SlowClients()
-    // Nanoseconds, from any moment on; nil: no batch is being served.
+    private var lastTurn: UInt64 = 0
+    // Nanoseconds, from any moment on; nil: what was done last was no client's.
     private var servedUntil: Int64?
     private let stopwatch: () -> Int64
     private var lastID: UInt64 = 0
@@ -135,7 +136,7 @@ package final class SocketServer: DescriptorHandler {
     /// Serves a client, or lets those in who wait.
     package func descriptorIsReady(_ token: UInt64, _ events: UInt32) {
         if let connection = connection(token) {
-            if connection.share.isSlow { slow.add(token, events) } else { serve(connection, events) }
+            if connection.isSlow { slow.add(connection, events) } else { serve(connection, events) }
         } else if let listener = listeners[token] {
             accept(listener)
         }
@@ -143,7 +144,7 @@ package final class SocketServer: DescriptorHandler {
 
     /// Serves one of those that take long, and wipes what the clients of the batch have sent: it was overwritten by each that followed.
     package func batchDidEnd() {
-        if let (token, events) = slow.take(), let connection = connection(token) { serve(connection, events) }
+        if let (connection, events) = slow.take() { serve(connection, events) }
         servedUntil = nil
         handler.batchDidEnd()
         if unwiped > 0, let base = room.baseAddress { explicit_bzero(base, unwiped) }
@@ -151,17 +152,21 @@ package final class SocketServer: DescriptorHandler {
     }
 
     private func serve(_ connection: SocketConnection, _ events: UInt32) {
-        if events & Readiness.writable != 0 { connection.flush() }
+        if events & Readiness.writable != 0 {
+            connection.flush()
+            servedUntil = nil
+        }
         guard events & ~Readiness.writable != 0, !connection.isClosed else { return }
         let start = servedUntil ?? stopwatch()
-        let share = UnsafeMutableRawBufferPointer(rebasing: room[..<connection.share.bytes])
-        unwiped = max(unwiped, connection.receive(events, into: share, handler))
+        unwiped = max(unwiped, connection.receive(events, into: room, handler))
         let end = stopwatch()
         servedUntil = end
-        connection.share.take(nanoseconds: end - start)
+        lastTurn += 1
+        connection.took(nanoseconds: end - start, turn: lastTurn)
     }
 
     private func accept(_ listener: Listener) {
+        defer { servedUntil = nil }
         // As many as one batch may hold: a storm of connections must not keep the clients that are served waiting.
         for _ in 0..<DescriptorSet.batchSize {
             let descriptor = cl_accept(listener.descriptor)

@@ -10,10 +10,10 @@ extension RPCServer: AuditObserver {
     package func auditDidWrite(_ token: UInt64, isWritten: Bool) {
         guard let handout = handouts.removeValue(forKey: token) else { return }
         let grip = handout.grip
-        let isWritten = isWritten && !handout.isSpoiled
+        let isComplete = isWritten && !handout.isSpoiled
         if grip.handout == token {
             grip.handout = nil
-            grip.isWritten = isWritten
+            grip.isWritten = isComplete
         }
         if !isWritten {
             grip.auditedGeneration = .none
@@ -23,7 +23,7 @@ extension RPCServer: AuditObserver {
         }
         var isFirst = true
         for answer in handout.answers {
-            if let refusal = isWritten ? objection(to: answer, of: handout) : Self.auditUnwritable {
+            if let refusal = isComplete ? objection(to: answer, of: handout) : Self.auditUnwritable {
                 answer.call.fail(refusal)
                 continue
             }

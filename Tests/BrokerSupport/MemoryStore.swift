@@ -133,6 +133,7 @@ extension StoredCredential {
 
 extension HeldCredential {
     fileprivate var copied: HeldCredential {
+        precondition(credential != nil, "what is stored has its tokens")
         let tokens = [credential?.idToken, credential?.accessToken].map { token in
             token.map { $0.withSpan { SecretBytes(copying: $0) } }
         }

@@ -105,10 +105,21 @@ private func take(_ descriptor: Int32, _ limit: Int = 1 << 20) -> [UInt8]? {
         }
         #expect(running.echo.served == [3, 0, 3, 1, 3, 2, 3, 0, 3, 1, 3, 2])
         #expect(running.echo.received == 3 * 512 + 6 * 128 + 6)
+        // Nor do newcomers push in before those that wait: the first of all is served again in time.
+        running.echo.costs += Array(repeating: 100_000, count: 6)
+        var newcomers: [Int32] = []
+        defer { for client in newcomers { close(client) } }
+        running.echo.served = []
+        for _ in 0..<6 {
+            newcomers.append(running.connect())
+            #expect(sendAll(String(repeating: "z", count: 2000), to: newcomers[newcomers.count - 1]))
+            for _ in 0..<2 { _ = try running.loop.runOnce(timeoutMilliseconds: 0) }
+        }
+        #expect([0, 1, 2].allSatisfy { running.echo.served.filter { $0 < 3 }.contains($0) })
         // Whoever is quick again is served with the others.
-        running.echo.costs = [0, 0, 0, 0]
+        running.echo.costs = Array(repeating: 0, count: 10)
         try running.settle()
-        #expect(running.echo.received == 6000 + 6)
+        #expect(running.echo.received == 9 * 2000 + 6)
     }
 
     @Test func `clients are served, and the kernel says who they are`() throws {

@@ -128,6 +128,12 @@ private func bot(
             ChatbaseDefinition(agentID: "a", baseURL: try HTTPURL("https://c.example/api")))
         let desk = try facts(agent, provider: .chatbase) { $0.signIn = .credentialRejected }
         #expect(summary(desk) == ["error credential_rejected"])
+        // The platform's own word is no report.
+        let pair = try facts(bot()) {
+            $0.signIn = .credentialRejected
+            $0.bindCause = .rejected(RefreshFailure(.companionInvalid, httpStatus: 401, party: .platform))
+        }
+        #expect(!summary(pair).contains("error credential_rejected"))
         let saved = try facts(nil, provider: .generic, source: nil) {
             $0.handlers = []
             $0.signIn = .credentialRejected

@@ -411,7 +411,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [RefreshFailure.Kind.unreachable, .timeout, .tls, .overloaded])
+    @Test(arguments: [RefreshFailure.Kind.unreachable, .timeout, .tls, .overloaded, .sourceUnavailable])
     func `R164: one that was cut short is owed until somebody answers`(_ kind: RefreshFailure.Kind) throws {
         var bench = try SocialPlusBench()
         let record = SocialPlusRecord(

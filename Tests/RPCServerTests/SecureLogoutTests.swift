@@ -99,6 +99,20 @@ import Testing
         #expect(stage.state(client) == "not_logged_in")
     }
 
+    @Test func `a stop before the intent is on the disk is told as that, and nothing was sent`() throws {
+        let (stage, client) = try network.stage()
+        let other = try #require(stage.connect())
+        _ = stage.session(client, "login", #","auth_token":"at-1""#)
+        network.forget()
+        stage.store.isHeld = true
+        stage.begin(other, "session.secure_logout")
+        _ = stage.call(client, "account.stop", #"{"account":"app"}"#)
+        stage.store.isHeld = false
+        stage.run()
+        #expect(other.take().contains(#""kind":"account_stopped""#))
+        #expect(network.log.isEmpty)
+    }
+
     // MARK: Cut short
 
     @Test func `R164: a kill in the middle is made good at the next start`() throws {
@@ -137,7 +151,7 @@ import Testing
         #expect(network.log == ["DELETE access-1"] && last.state(other) == "established")
     }
 
-    @Test(arguments: [FetchFailure.connectionFailed, .timeout, .tlsFailed])
+    @Test(arguments: [FetchFailure.connectionFailed, .timeout, .tlsFailed, .workerNotStarted])
     func `R164: without a network it is tried until the platform says something`(_ failure: FetchFailure)
         throws
     {

@@ -212,4 +212,26 @@ import Testing
         #expect(bot.binds.last?.bearer == "token-1")
         #expect(bot.binds.count == 2)
     }
+
+    @Test func `what a bind says of an account that was stopped while the daemon ends is nobody's`() throws {
+        let bot = KindlyBot()
+        let (stage, client) = try bot.stage()
+        stage.advance(.seconds(2))
+        bot.issued = "token-2"
+        bot.expiry = #""expires_at":1767235600"#
+        let answer = stage.fetcher.backend
+        stage.fetcher.backend = nil
+        stage.receive(line("auth.refresh"), from: client)
+        stage.run()
+        let source = try #require(stage.fetcher.out.first)
+        stage.fetcher.end(bot.answer(source))
+        stage.run()
+        let bind = try #require(stage.fetcher.out.first)
+        stage.broker.shutDown()
+        _ = stage.call(client, "account.stop", #"{"account":"bot"}"#)
+        stage.fetcher.backend = answer
+        stage.fetcher.end(bot.answer(bind))
+        stage.run()
+        #expect(stage.store.credentials[Definitions.name("bot")]?.held?.credential != nil)
+    }
 }

@@ -38,8 +38,13 @@ extension Broker {
 
     /// Brings the binding in line with the session: whether it works, and what it holds.
     func settleBinding(_ account: Account) {
-        guard account.platform?.binding != nil, !isShuttingDown, !account.isGone else { return }
+        guard account.platform?.binding != nil, !account.isGone else { return }
         let session = account.session
+        // What a bind that is out would bring is nobody's any more.
+        guard !isShuttingDown else {
+            if session.standing != .active { apply(.stopped, toBindingOf: account) }
+            return
+        }
         if let held = session.held, !session.isParked, session.standing != .sealed {
             var isBound = false
             if let ahead = account.platform?.boundAhead, ahead.bearer === held.credential?.bearer {

@@ -5,13 +5,13 @@ import Providers
 /// How access tokens are ended at the platform: because somebody signs out, and where nobody could keep what it made.
 extension Broker {
     func revoke(_ id: UInt64, _ account: Account) {
-        guard let token = account.session.held?.credential else {
-            return apply(.revocationFailed(id, RefreshFailure(.sourceUnavailable)), toSessionOf: account)
-        }
         // The intent was on its way to the disk, and the account was stopped meanwhile.
         if let failure = isShuttingDown ? .shuttingDown : account.session.standingFailure {
             return apply(
                 .revocationCutShort(id, wasSent: false), toSessionOf: account, reason: failure)
+        }
+        guard let token = account.session.held?.credential else {
+            return apply(.revocationFailed(id, RefreshFailure(.empty)), toSessionOf: account)
         }
         let attempt = beginStep(id, account)
         revoke(token, account, attempt) { [weak self] outcome in

@@ -155,6 +155,8 @@ extension CredentialSession {
     /// What is not stored at all takes it along when that is tried again; without it, the next start asks the platform anew.
     mutating func storeExpiry(_ effects: inout [SessionEffect]) {
         guard isExpiryUnstored, commits.isEmpty else { return }
+        // Without its tokens it cannot be written; it is when they are back.
+        if let held, held.credential == nil { return }
         isExpiryUnstored = false
         guard let held, persistAgainAt == nil, storedGeneration == held.generation else { return }
         store(.bound(held), generation: held.generation, &effects)

@@ -72,7 +72,7 @@ package enum Doctor {
     private static func reported(_ facts: AccountFacts, _ said: [Finding]) -> [Finding] {
         if case .socialPlus = facts.definition.platform { return [] }
         guard facts.signIn == .credentialRejected || facts.signIn == .refused,
-            !said.contains(where: { $0.code == .bindRejected || $0.code == .identityRejected })
+            !said.contains(where: { $0.code.isRefusal })
         else { return [] }
         let name = facts.definition.name.text
         let hasSource = facts.definition.source != nil || facts.handlers.contains(.credentialFetch)

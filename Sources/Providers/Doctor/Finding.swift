@@ -152,6 +152,11 @@ extension FindingCode {
         case absence
     }
 
+    /// Whether it says that the platform itself refused the credential.
+    var isRefusal: Bool {
+        self == .bindRejected || self == .companionInvalid || self == .identityRejected
+    }
+
     var rank: Rank {
         switch self {
         case .sourceFailing, .sourceRefused, .credentialExpired, .bindRejected, .bindFailing,

@@ -33,7 +33,7 @@ package struct SocialPlusRules: Equatable, Sendable {
     /// Whether nothing was said by whoever was asked.
     package static func isUnanswered(_ failure: RefreshFailure) -> Bool {
         switch failure.kind {
-        case .unreachable, .timeout, .tls, .overloaded: true
+        case .unreachable, .timeout, .tls, .overloaded, .sourceUnavailable: true
         default: false
         }
     }
