@@ -207,10 +207,11 @@ def ends():
 @test("more calls of one user than are allowed at a time are told to come back")
 def pending():
     with Sandbox() as sandbox:
+        # Before the account asks by itself: whoever joins that request would be told of it.
+        sandbox.fault("slow", "hang", times="forever")
         with Broker(account("slow", sandbox.source("slow")), account("fast"),
                     settings="[limits]\npending_per_uid = 50") as broker:
             broker.save("fast", mark("fast"))
-            sandbox.fault("slow", "hang", times="forever")
             client = broker.client()
             for _ in range(60):
                 client.send("auth.refresh", {"account": "slow", "wait": 20})

@@ -220,42 +220,44 @@ def modes():
 
 @test("SIGTERM: those who wait are told, what was saved is kept, the socket is gone, the status is 0")
 def terminated():
-    with Sandbox() as sandbox, Broker(account("slow", sandbox.source("slow")), account("bot")) as broker:
+    with Sandbox() as sandbox:
         sandbox.fault("slow", "hang", times="forever")
-        waiting = broker.client()
-        waiting.send("token.get", {"account": "slow"})
-        sandbox.wait("slow", 1)
-        saving = broker.client()
-        for number in range(100):
-            saving.send("credentials.save_token", {"account": "bot", "token": f"token-{number}"}, number)
-        saved = [saving.receive()["result"]["generation"] for _ in range(20)]
-        process, begun = broker.process, time.monotonic()
-        os.kill(process.pid, signal.SIGTERM)
-        equal(waiting.receive()["error"]["data"]["kind"], "shutting_down", "who waits")
-        with contextlib.suppress(ConnectionError):
-            while True:
-                answer = saving.receive()
-                if "result" in answer:
-                    saved.append(answer["result"]["generation"])
-        equal(process.wait(PATIENCE), 0, "exit status")
-        check(time.monotonic() - begun < 10, "in time")
-        check(not os.path.exists(broker.socket_path), "socket")
-        broker.process = None
-        broker.start()
-        check(broker.get("bot")["generation"] >= max(saved), "what was answered is kept")
+        with Broker(account("slow", sandbox.source("slow")), account("bot")) as broker:
+            waiting = broker.client()
+            waiting.send("token.get", {"account": "slow"})
+            sandbox.wait("slow", 1)
+            saving = broker.client()
+            for number in range(100):
+                saving.send("credentials.save_token", {"account": "bot", "token": f"token-{number}"}, number)
+            saved = [saving.receive()["result"]["generation"] for _ in range(20)]
+            process, begun = broker.process, time.monotonic()
+            os.kill(process.pid, signal.SIGTERM)
+            equal(waiting.receive()["error"]["data"]["kind"], "shutting_down", "who waits")
+            with contextlib.suppress(ConnectionError):
+                while True:
+                    answer = saving.receive()
+                    if "result" in answer:
+                        saved.append(answer["result"]["generation"])
+            equal(process.wait(PATIENCE), 0, "exit status")
+            check(time.monotonic() - begun < 10, "in time")
+            check(not os.path.exists(broker.socket_path), "socket")
+            broker.process = None
+            broker.start()
+            check(broker.get("bot")["generation"] >= max(saved), "what was answered is kept")
 
 
 @test("SIGTERM beside a worker that hangs ends both")
 def terminated_with_worker():
-    with Sandbox() as sandbox, Broker(account("slow", sandbox.source("slow"))) as broker:
+    with Sandbox() as sandbox:
         sandbox.fault("slow", "hang", times="forever")
-        sandbox.wait("slow", 1)
-        workers, process = broker.children(), broker.process
-        equal(len(workers), 1, "workers")
-        os.kill(process.pid, signal.SIGTERM)
-        equal(process.wait(PATIENCE), 0, "exit status")
-        broker.process = None
-        eventually(lambda: not os.path.exists(f"/proc/{workers[0]}"), "no worker is left")
+        with Broker(account("slow", sandbox.source("slow"))) as broker:
+            sandbox.wait("slow", 1)
+            workers, process = broker.children(), broker.process
+            equal(len(workers), 1, "workers")
+            os.kill(process.pid, signal.SIGTERM)
+            equal(process.wait(PATIENCE), 0, "exit status")
+            broker.process = None
+            eventually(lambda: not os.path.exists(f"/proc/{workers[0]}"), "no worker is left")
 
 
 @test("SIGHUP reads a good configuration, and refuses a bad one with its line while the running one stays")
